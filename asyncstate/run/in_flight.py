@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.recorder import Recorder
 
+_CHECK = NodeKind.CHECK
 LONG = 10.0
 """Seconds after which a running chunk is reported, repeatedly, as long-running."""
 
@@ -52,7 +53,7 @@ class InFlight:
 
     def begin(self, work: Work, chunk: LowChunk) -> None:
         """Announce that a chunk starts, and start its clock."""
-        self._announcer.started(chunk, check=work.kind is NodeKind.CHECK)
+        self._announcer.started(chunk, check=work.kind is _CHECK)
         self._running[work.node] = (work, chunk, self._clock())
 
     def end(self, work: Work) -> bool:
@@ -78,7 +79,7 @@ class InFlight:
         outcome = self._recorded.pop(work.node, None)
         if outcome is not None:
             return outcome
-        check = work.kind is NodeKind.CHECK
+        check = work.kind is _CHECK
         skipped = check and not work.verdict.runs and not cut_off
         if skipped:  # The prereq check skipped the chunk: this row is the chunk's, and failhard applies to it.
             self.check_ranks[chunk.index] = self._machine.plan.rank[work.node]

@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
 
 
+_CHECK = NodeKind.CHECK
+_GROUP = NodeKind.GROUP
+_LISTENER = NodeKind.LISTENER
+_REMOTE = NodeKind.REMOTE
+_FAIL = Verdict.FAIL
+_LISTEN = Verdict.LISTEN
+
+
 class Step(IntEnum):
     """One entry of a machine's history. A call of `take`, `done`, `stop` or `fail_hard` precedes its effects."""
 
@@ -188,7 +196,7 @@ class Machine:
         if what.chunk not in self._failhard:
             return
         self._history.append(node << _STEP_BITS | _FAILED_HARD)
-        if what.kind is NodeKind.LISTENER:
+        if what.kind is _LISTENER:
             self.stop(_FAILHARD)
             return
         self.stopped = self.stopped or _FAILHARD
@@ -225,7 +233,7 @@ class Machine:
             self._call_listener()
             return []
         self.running.discard(node)
-        if outcome.result is False and self._failhard and self.plan.nodes[node].kind is not NodeKind.CHECK:
+        if outcome.result is False and self._failhard and self.plan.nodes[node].kind is not _CHECK:
             self.fail_hard(node)
         released: list[int] = []
         self._complete(node, outcome, released)
@@ -264,7 +272,7 @@ class Machine:
         for node in free:
             self._release(node)
         for node in given_up:
-            if calls[node].result is False and self.plan.nodes[node].kind is not NodeKind.CHECK:
+            if calls[node].result is False and self.plan.nodes[node].kind is not _CHECK:
                 self.fail_hard(node)
             self._complete(node, calls[node])
 
@@ -322,7 +330,7 @@ class Machine:
 
     def _work(self, node: int) -> Work:
         what = self.plan.nodes[node]
-        if what.kind is NodeKind.GROUP:
+        if what.kind is _GROUP:
             members = tuple(
                 chunk
                 for chunk in (self.plan.nodes[member].chunk for member in what.members)
@@ -333,18 +341,18 @@ class Machine:
                 stops = [chunk for chunk in self._failhard if chunk >= what.members[0]]
                 members = tuple(chunk for chunk in members if not stops or chunk <= min(stops))
             return Work(node, what.kind, -1, members=members)
-        if what.kind is NodeKind.LISTENER:
+        if what.kind is _LISTENER:
             self._called.add(what.label)
-            return Work(node, what.kind, what.chunk, Verdict.LISTEN)
-        check = node if what.kind is NodeKind.CHECK else None
+            return Work(node, what.kind, what.chunk, _LISTEN)
+        check = node if what.kind is _CHECK else None
         decided = self.outcomes.verdict(what.chunk, check=check)
         if check is not None and decided.runs:
             self._unchecked.discard(what.chunk)
-        if decided is not Verdict.FAIL:
+        if decided is not _FAIL:
             return Work(node, what.kind, what.chunk, decided)
         failed = self.outcomes.failed(what.chunk, check=check)
         chunks = {self.plan.nodes[each].chunk for each in failed}
-        elsewhere = tuple(sorted(each for each in failed if self.plan.nodes[each].kind is NodeKind.REMOTE))
+        elsewhere = tuple(sorted(each for each in failed if self.plan.nodes[each].kind is _REMOTE))
         return Work(node, what.kind, what.chunk, decided, tuple(sorted(chunks - {-1})), elsewhere=elsewhere)
 
     def _complete(self, node: int, outcome: Outcome, released: list[int] | None = None) -> None:
@@ -380,7 +388,7 @@ class Machine:
         while stack:
             free = stack.pop()
             kind, outcome = self.plan.nodes[free].kind, _COMPLETE
-            if kind is NodeKind.REMOTE:
+            if kind is _REMOTE:
                 self._started[free] = True
                 self._history.append(free << _STEP_BITS | _TAKEN)
                 self.awaited.add(free)
@@ -406,9 +414,9 @@ class Machine:
         what = self.plan.nodes[node]
         if what.kind in TIMELESS:
             return all(self.outcomes.of(member) is not None for member in what.members)
-        if what.kind is NodeKind.GROUP or not self.outcomes.exclude(what.chunk):
+        if what.kind is _GROUP or not self.outcomes.exclude(what.chunk):
             return False
-        check = node if what.kind is NodeKind.CHECK else None
+        check = node if what.kind is _CHECK else None
         return not self.outcomes.verdict(what.chunk, check=check).runs
 
 
@@ -430,7 +438,7 @@ def _lanes_of_turns(plan: Plan, lanes: Mapping[int, Sequence[str]]) -> dict[int,
 def _listeners(plan: Plan) -> list[int]:
     """Return the listeners in the order in which they are called; their numbers rise in that order."""
     others = range(len(plan.chunks), len(plan.nodes))
-    return [node for node in others if plan.nodes[node].kind is NodeKind.LISTENER]
+    return [node for node in others if plan.nodes[node].kind is _LISTENER]
 
 
 def _need_others(plan: Plan) -> frozenset[int]:
@@ -438,7 +446,7 @@ def _need_others(plan: Plan) -> frozenset[int]:
     return frozenset(
         chunk
         for chunk, requisites in enumerate(plan.requisites)
-        if any(plan.nodes[each].kind is NodeKind.REMOTE for each in stands_for(plan, (one.node for one in requisites)))
+        if any(plan.nodes[each].kind is _REMOTE for each in stands_for(plan, (one.node for one in requisites)))
     )
 
 
@@ -450,5 +458,5 @@ def _exclusive_nodes(plan: Plan, exclusive: Collection[int]) -> Collection[int]:
         number
         for number, node in enumerate(plan.nodes)
         if node.chunk in exclusive
-        or (node.kind is NodeKind.GROUP and any(plan.nodes[member].chunk in exclusive for member in node.members))
+        or (node.kind is _GROUP and any(plan.nodes[member].chunk in exclusive for member in node.members))
     }

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from asyncstate.model.requisite import Requisite
     from asyncstate.model.result import Outcome
 
+_CHECK = NodeKind.CHECK
+_CHUNK = NodeKind.CHUNK
+_MET = Verdict.MET
 _PLAIN = frozenset({RequisiteKind.REQUIRE, RequisiteKind.WATCH})
 """Requisites that fail with the first of their targets."""
 DECIDING: frozenset[RequisiteKind] = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.ONFAIL, RequisiteKind.PREREQ})
@@ -33,7 +36,7 @@ class Outcomes:
         self._ended: list[Outcome | None] = [None] * len(plan.nodes)
         self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
         self.check_of: dict[int, int] = {
-            node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK
+            node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is _CHECK
         }
 
     def of(self, node: int) -> Outcome | None:
@@ -47,7 +50,7 @@ class Outcomes:
     def told(self, node: int) -> Outcome | None:
         """Return a node's outcome for another host, marked if its check did not foresee a failure; None before."""
         outcome, what = self._ended[node], self._plan.nodes[node]
-        if outcome is None or outcome.result is not False or what.kind is not NodeKind.CHUNK:
+        if outcome is None or outcome.result is not False or what.kind is not _CHUNK:
             return outcome
         checked = self._ended[self.check_of.get(what.chunk, node)]
         if checked is None or checked.result is False:
@@ -67,7 +70,7 @@ class Outcomes:
     def verdict(self, chunk: int, *, check: int | None = None) -> Verdict:
         """Return the verdict of a chunk, or of its ``check``, after the end of all that it waits for."""
         requisites = self._requisites(chunk, check)
-        return verdict(requisites, self._marks) if requisites else Verdict.MET
+        return verdict(requisites, self._marks) if requisites else _MET
 
     def failed(self, chunk: int, *, check: int | None) -> set[int]:
         """Return the nodes of the targets of all requisites of a chunk that ended with result False.

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from asyncstate.run.dispatch import Fetch, Fetcher
     from asyncstate.run.machine import Machine
 
+_GROUP = NodeKind.GROUP
+_REMOTE = NodeKind.REMOTE
 _TURN = 0.002
 """Seconds that the workers have to take ready work."""
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
@@ -56,7 +58,7 @@ class PrefetchQueue:
         self._group = {
             member: number
             for number, node in enumerate(machine.plan.nodes)
-            if node.kind is NodeKind.GROUP and node.transaction
+            if node.kind is _GROUP and node.transaction
             for member in node.members
         }
         self._of_chunk: defaultdict[int, list[int]] = defaultdict(list)
@@ -177,7 +179,7 @@ def nodes_needed(plan: Plan, fetch: Fetch) -> set[int]:
     """
 
     def meant(nodes: Iterable[int]) -> Iterator[int]:
-        return (node for node in stands_for(plan, nodes) if plan.nodes[node].kind is not NodeKind.REMOTE)
+        return (node for node in stands_for(plan, nodes) if plan.nodes[node].kind is not _REMOTE)
 
     own = plan.chunks[fetch.chunk]
     needed = set(meant(each.node for each in plan.requisites[fetch.chunk] if each.kind.family in DECIDING))

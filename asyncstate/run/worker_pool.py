@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from asyncstate.run.shared_work import SharedWork
     from asyncstate.run.story import MachineStalled
 
+_CHECK = NodeKind.CHECK
+_CHUNK = NodeKind.CHUNK
+_GROUP = NodeKind.GROUP
 _TURN = 0.005
 """Seconds for which the workers together keep the loop before other tasks, events and signals get their turn."""
 _FORMED = Outcome(result=True, changed=False)
@@ -375,14 +378,14 @@ class WorkerPool:
     # one piece of work
 
     async def _perform(self, work: Work) -> None:
-        if work.kind is NodeKind.GROUP:
+        if work.kind is _GROUP:
             await self._dispatch.aggregate(work.members)
             self._settle(work.node, _FORMED, "")
             return
-        chunk = self.plan.chunks[work.chunk] if work.kind is NodeKind.CHUNK else self.plan.chunk_of(work.node)
+        chunk = self.plan.chunks[work.chunk] if work.kind is _CHUNK else self.plan.chunk_of(work.node)
         tag = chunk.tag
         self._log_fields.begin(chunk, tag)
-        if self._prefetcher is not None and work.kind is NodeKind.CHUNK:
+        if self._prefetcher is not None and work.kind is _CHUNK:
             self._prefetcher.started(work.chunk)
         self.in_flight.begin(work, chunk)
         try:
@@ -404,7 +407,7 @@ class WorkerPool:
     def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
         """Go on without a call that still runs after its time limit, as long as anything else can start."""
         self.in_flight.overrun(work, chunk, row, final=final)
-        if work.kind is NodeKind.CHECK:  # its chunk may be settled by this row before it returns
+        if work.kind is _CHECK:  # its chunk may be settled by this row before it returns
             self._dispatch.recall(work, chunk, self.in_flight.overdue[work.node], None)
         self._lend_slot()
         self._look_for_end()

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.model.chunk import LowChunk
 
+_CHECK = NodeKind.CHECK
+_CHUNK = NodeKind.CHUNK
+_GROUP = NodeKind.GROUP
+_SET = NodeKind.SET
 _WITHOUT = frozenset({"test"})
 _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
 
@@ -313,7 +317,7 @@ def add_footprints(
 
     def join(nodes: list[int], resource: str) -> int:
         members = tuple(node for node in nodes if node < len(builder.chunks))
-        joined = builder.add_node(Node(NodeKind.SET, members=members, label=FOOTPRINT))
+        joined = builder.add_node(Node(_SET, members=members, label=FOOTPRINT))
         about = (resource,)
         for node in nodes:
             dag.add(node, joined, FOOTPRINT, about)
@@ -327,11 +331,11 @@ def add_footprints(
     builder.entries = {number: files for number, each in enumerate(known) if (files := only_entries(each))}
     for node in nodes:
         what = builder.nodes[node]
-        if what.kind is NodeKind.CHUNK:
+        if what.kind is _CHUNK:
             touched = known[node]
             joins = transactions.of(node) if transactions is not None else None
         else:
-            chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
+            chunks = [what.chunk] if what.kind is _CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
             joins = None
         if touched.reads or touched.writes or touched.makes or joins is not None:
@@ -348,7 +352,7 @@ def add_footprints(
 def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
     """Give each member of an aggregate group the footprints of all: the member that runs does the work of the rest."""
     for node in builder.nodes:
-        if node.kind is NodeKind.GROUP:
+        if node.kind is _GROUP:
             members = [known[member] for member in node.members]
             shared = Footprint(
                 tuple(dict.fromkeys(name for footprint in members for name in footprint.reads)),

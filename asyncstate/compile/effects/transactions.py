@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.model.chunk import LowChunk
 
+_CHECK = NodeKind.CHECK
+_GROUP = NodeKind.GROUP
 MAX_MEMBERS = 100
 """The size of the largest transaction. Each member gets a list of all later ones."""
 
@@ -69,8 +71,8 @@ class Transactions:
         self._earlier = _Earlier(builder)
         self._open: dict[str, _Members] = {}
         self._groups: list[_Members] = []
-        self._checked = {node.chunk for node in builder.nodes if node.kind is NodeKind.CHECK}
-        self._taken = {member for node in builder.nodes if node.kind is NodeKind.GROUP for member in node.members}
+        self._checked = {node.chunk for node in builder.nodes if node.kind is _CHECK}
+        self._taken = {member for node in builder.nodes if node.kind is _GROUP for member in node.members}
 
     def of(self, number: int) -> Callable[[Iterable[int]], _Members] | None:
         """Visit a chunk. If a transaction may take it in, return what decides so, given what the chunk waits for.
@@ -229,7 +231,7 @@ def _add_group(builder: PlanBuilder, earlier: _Earlier, members: _Members) -> No
     first, *others = members
     before = dict.fromkeys(node for member in members for node in earlier.of(member, members))
     label = f"{builder.chunks[first].state} x {len(members)} in one transaction"
-    group = builder.add_node(Node(NodeKind.GROUP, -1, tuple(members), label, transaction=True), builder.rank[first])
+    group = builder.add_node(Node(_GROUP, -1, tuple(members), label, transaction=True), builder.rank[first])
     for each in before:
         builder.dag.add(each, group, GROUP)
     builder.dag.add(group, first, GROUP)

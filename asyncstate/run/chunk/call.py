@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
 
+_CHECK = NodeKind.CHECK
 _REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})
 _RELOADS = frozenset({"reload_grains", "reload_pillar", "force_reload_modules"})
 """Arguments that force a reload even if the state has changed nothing."""
@@ -159,7 +160,7 @@ class Caller:
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
         row.setdefault("__id__", chunk.id)
         row.setdefault("__sls__", chunk.sls or None)
-        if work.kind is not NodeKind.CHECK and (row["changes"] or not _RELOADS.isdisjoint(chunk.args)):
+        if work.kind is not _CHECK and (row["changes"] or not _RELOADS.isdisjoint(chunk.args)):
             try:
                 await self._refresh(chunk, fun, name, row)
             except BaseException as error:  # noqa: BLE001 - a pillar that no longer renders is this state's failure
@@ -268,7 +269,7 @@ class Caller:
             self.misused.add(chunk.index)
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
             return make(given, _argument_error_text(error))
-        context = self.context(work.node, chunk, low, kwargs, check=work.kind is NodeKind.CHECK)
+        context = self.context(work.node, chunk, low, kwargs, check=work.kind is _CHECK)
         context.umask = umask
         current.set(context)
         if seconds is None:

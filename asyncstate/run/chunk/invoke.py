@@ -48,6 +48,15 @@ if TYPE_CHECKING:
     """Returns new low data for each attempt, so that no attempt changes the data of the next."""
 
 
+_CHECK = NodeKind.CHECK
+_CHUNK = NodeKind.CHUNK
+_GROUP = NodeKind.GROUP
+_LISTENER = NodeKind.LISTENER
+_FAIL = Verdict.FAIL
+_MET = Verdict.MET
+_SKIP_WATCH = Verdict.SKIP_WATCH
+
+
 class Invoker:
     """Runs the chunks of one plan. ``running`` shows plugins the rows so far; the scheduler adds to them."""
 
@@ -75,7 +84,7 @@ class Invoker:
         self._group_of = {
             plan.nodes[member].chunk: number
             for number, node in enumerate(plan.nodes)
-            if node.kind is NodeKind.GROUP and not node.transaction
+            if node.kind is _GROUP and not node.transaction
             for member in node.members
         }
         self._joined = {member for node in plan.nodes if node.transaction for member in node.members}
@@ -94,8 +103,8 @@ class Invoker:
     def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Do what the verdict says for a chunk, its prereq check or a listener, and return the row."""
         if (
-            work.verdict is Verdict.MET
-            and work.kind is NodeKind.CHUNK
+            work.verdict is _MET
+            and work.kind is _CHUNK
             and chunk.state in self._initialised
             and chunk.index not in self._grouped
             and "retry" not in chunk.args
@@ -104,19 +113,19 @@ class Invoker:
         return self._run_any(work, chunk)
 
     async def _run_any(self, work: Work, chunk: LowChunk) -> Row:
-        lows = chunk.as_low if work.kind is NodeKind.LISTENER else partial(self.low, chunk)
+        lows = chunk.as_low if work.kind is _LISTENER else partial(self.low, chunk)
         problem = None if chunk.state in self._initialised else await self._mod_init(chunk, lows)
         if problem is not None:
             row = _stamped(problem, chunk)
         elif not work.verdict.runs:
             row = self._skipped(work, chunk)
-        elif work.kind is NodeKind.LISTENER:
+        elif work.kind is _LISTENER:
             row = await self._attempts(work, chunk, lows, early=True)
         else:
             row = await self._watched_call(work, chunk, lows)
-        if work.kind is NodeKind.CHECK:
+        if work.kind is _CHECK:
             self._checks[chunk.index] = row
-        elif work.kind is NodeKind.CHUNK and not self.test:
+        elif work.kind is _CHUNK and not self.test:
             self._share(chunk)
         return row
 
@@ -130,7 +139,7 @@ class Invoker:
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Accept the row of a chunk in an earlier run, and the effects of its call on other states."""
-        if work.kind is NodeKind.CHECK:
+        if work.kind is _CHECK:
             self._checks[chunk.index] = dict(row)
         if shared is None:
             return
@@ -167,7 +176,7 @@ class Invoker:
 
     def _skipped(self, work: Work, chunk: LowChunk) -> Row:
         checked = self._checks.get(chunk.index)
-        if checked is not None and work.kind is NodeKind.CHUNK and _settled_by(checked, work.verdict):
+        if checked is not None and work.kind is _CHUNK and _settled_by(checked, work.verdict):
             # The state with the prereq failed, or the check was skipped: the check's row counts, without changes.
             return _stamped({**checked, "changes": {}}, chunk)
         failed = [self.plan.chunks[index] for index in work.failed]
@@ -175,13 +184,13 @@ class Invoker:
         return _stamped(not_run_row(work.verdict, chunk.name, failed), chunk)
 
     async def _watched_call(self, work: Work, chunk: LowChunk, lows: Lows) -> Row:
-        check, verdict = work.kind is NodeKind.CHECK, work.verdict
+        check, verdict = work.kind is _CHECK, work.verdict
         if check:
             return await self._attempts(work, chunk, lows)
         row = await self._settled(work, chunk, lows)
-        if verdict is Verdict.MET:
+        if verdict is _MET:
             return row
-        if verdict is Verdict.SKIP_WATCH:
+        if verdict is _SKIP_WATCH:
             row["comment"] = f"{row['comment']} mod_watch was not run because requisites were skipped by another state"
             return row
         if row["changes"] or row.get("skip_watch"):
@@ -205,7 +214,7 @@ class Invoker:
             return _stamped(normalise(shared, chunk.name), chunk)
         if not self.aggregation.is_common(chunk):
             alone = chunk.index not in self._group_of
-            row = await self._attempts(work, chunk, lows, early=alone and work.verdict is Verdict.MET)
+            row = await self._attempts(work, chunk, lows, early=alone and work.verdict is _MET)
         else:
             common = await (self._attempts(work, chunk, lows) if self.test else self._caller.call(work, chunk, lows()))
             if await self.aggregation.split(chunk, common, test=self.test):
@@ -234,7 +243,7 @@ class Invoker:
 
     async def _attempts(self, work: Work, chunk: LowChunk, lows: Lows, *, early: bool = False) -> Row:
         """Call the function, and again as ``retry`` says. ``lows`` returns low data for each attempt."""
-        setting = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not NodeKind.CHECK else _ONCE
+        setting = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not _CHECK else _ONCE
         row = await self._caller.call(work, chunk, lows(), early=early and setting is _ONCE)
         if setting is _ONCE:
             return row
@@ -305,4 +314,4 @@ def _stamped(row: Row, chunk: LowChunk) -> Row:
 
 
 def _settled_by(checked: Row, verdict: Verdict) -> bool:
-    return verdict is Verdict.FAIL or checked.get(STATE_RAN) is False
+    return verdict is _FAIL or checked.get(STATE_RAN) is False
