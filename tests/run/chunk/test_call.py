@@ -17,6 +17,8 @@ from asyncstate.errors import RenderError
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.result import NEVER_ENDED
+from asyncstate.process.child import run_child
+from asyncstate.process.ending import reaper
 
 
 class Odd(str):
@@ -408,3 +410,21 @@ async def test_a_state_that_raised_names_what_it_had_done_and_one_of_a_tree_that
         how: {"created": [f"{tmp_path}/{how}-made"], "changed": [f"{tmp_path}/old"]} if how in RAISING else {}
         for how in ENDINGS
     }
+
+
+@pytest.mark.parametrize("cut", [False, True])
+async def test_programs_of_a_call_are_noted_as_wanted_only_if_it_ended_by_itself(monkeypatch, host, cut):
+    begun, wanted = [], []
+    monkeypatch.setattr("asyncstate.process.ending.residue.note_ended", wanted.extend)
+
+    def go(name):
+        begun.append(name)
+        return row(name, comment=str(run_child(["sleep", "600" if cut else "0"]).returncode))
+
+    host.state("own.go", go)
+    for seconds in (0.1, 3, 30):  # until the program had begun before it was cut off
+        report = await in_real_time(PlanBuilder().chunk("x", "own.go").build(), host, timeout=seconds if cut else 30)
+        reaper.wait()
+        if begun:
+            break
+    assert (bool(report.cancelled), len(wanted)) == (cut, 0 if cut else 1)
