@@ -173,7 +173,7 @@ def release(token: CancelToken) -> None:
 
     Those of a cancelled call are being ended.
     """
-    if token.reason or not has_started(token):
+    if token.reason or token not in _parts:
         return
     with _lock:
         lineages = _parts.pop(token, [])

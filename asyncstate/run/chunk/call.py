@@ -314,7 +314,8 @@ class Caller:
                 try:
                     returned = check_conditions(low, salt) if conditions else None
                     if returned is None:
-                        returned = call_with_umask(context.umask, func, *args, **kwargs)
+                        call = func if context.umask is None else partial(call_with_umask, context.umask, func)
+                        returned = call(*args, **kwargs)
                     return checked(returned, low, salt) if checks else returned
                 finally:
                     if context.cancel is not None:

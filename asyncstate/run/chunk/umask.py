@@ -15,14 +15,12 @@ _CLONE_FS = 0x200
 """Linux: umask, working directory and root, which threads share unless one calls `unshare`."""
 
 
-def call_with_umask(umask: int | None, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call a function that creates files in this thread with ``umask``; None changes nothing.
+def call_with_umask(umask: int, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that creates files in this thread with ``umask``.
 
     If the system cannot give a thread its own umask, the whole process gets it for that time. That is safe, since
     such a state runs alone.
     """
-    if umask is None:
-        return func(*args, **kwargs)
     _leave_shared_umask()
     before = os.umask(umask)
     try:
