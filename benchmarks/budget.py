@@ -101,6 +101,7 @@ def apply(shape: str, count: int, folder: Path, before: list[str]) -> Path:
     environ = {
         "PATH": "/usr/bin:/bin",
         "HOME": str(folder),
+        "PWD": str(folder),  # strace may be a shell script, and shells set it: theirs then look at the folder twice
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": str(HERE.parent),
