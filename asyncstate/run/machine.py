@@ -40,7 +40,6 @@ _GROUP = NodeKind.GROUP
 _LISTENER = NodeKind.LISTENER
 _REMOTE = NodeKind.REMOTE
 _FAIL = Verdict.FAIL
-_LISTEN = Verdict.LISTEN
 
 
 class Step(IntEnum):
@@ -343,7 +342,7 @@ class Machine:
             return Work(node, what.kind, -1, members=members)
         if what.kind is _LISTENER:
             self._called.add(what.label)
-            return Work(node, what.kind, what.chunk, _LISTEN)
+            return Work(node, what.kind, what.chunk, Verdict.LISTEN)
         check = node if what.kind is _CHECK else None
         decided = self.outcomes.verdict(what.chunk, check=check)
         if check is not None and decided.runs:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Outcome
 
 _CHECK = NodeKind.CHECK
-_CHUNK = NodeKind.CHUNK
 _MET = Verdict.MET
 _PLAIN = frozenset({RequisiteKind.REQUIRE, RequisiteKind.WATCH})
 """Requisites that fail with the first of their targets."""
@@ -50,7 +49,7 @@ class Outcomes:
     def told(self, node: int) -> Outcome | None:
         """Return a node's outcome for another host, marked if its check did not foresee a failure; None before."""
         outcome, what = self._ended[node], self._plan.nodes[node]
-        if outcome is None or outcome.result is not False or what.kind is not _CHUNK:
+        if outcome is None or outcome.result is not False or what.kind is not NodeKind.CHUNK:
             return outcome
         checked = self._ended[self.check_of.get(what.chunk, node)]
         if checked is None or checked.result is False:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Machine
 
 _GROUP = NodeKind.GROUP
-_REMOTE = NodeKind.REMOTE
 _TURN = 0.002
 """Seconds that the workers have to take ready work."""
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
@@ -179,7 +178,7 @@ def nodes_needed(plan: Plan, fetch: Fetch) -> set[int]:
     """
 
     def meant(nodes: Iterable[int]) -> Iterator[int]:
-        return (node for node in stands_for(plan, nodes) if plan.nodes[node].kind is not _REMOTE)
+        return (node for node in stands_for(plan, nodes) if plan.nodes[node].kind is not NodeKind.REMOTE)
 
     own = plan.chunks[fetch.chunk]
     needed = set(meant(each.node for each in plan.requisites[fetch.chunk] if each.kind.family in DECIDING))

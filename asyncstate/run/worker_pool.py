@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from asyncstate.run.shared_work import SharedWork
     from asyncstate.run.story import MachineStalled
 
-_CHECK = NodeKind.CHECK
 _CHUNK = NodeKind.CHUNK
 _GROUP = NodeKind.GROUP
 _TURN = 0.005
@@ -407,7 +406,7 @@ class WorkerPool:
     def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
         """Go on without a call that still runs after its time limit, as long as anything else can start."""
         self.in_flight.overrun(work, chunk, row, final=final)
-        if work.kind is _CHECK:  # its chunk may be settled by this row before it returns
+        if work.kind is NodeKind.CHECK:  # its chunk may be settled by this row before it returns
             self._dispatch.recall(work, chunk, self.in_flight.overdue[work.node], None)
         self._lend_slot()
         self._look_for_end()

@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.model.chunk import LowChunk
 
-_CHECK = NodeKind.CHECK
 _CHUNK = NodeKind.CHUNK
 _GROUP = NodeKind.GROUP
-_SET = NodeKind.SET
 _WITHOUT = frozenset({"test"})
 _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
 
@@ -317,7 +315,7 @@ def add_footprints(
 
     def join(nodes: list[int], resource: str) -> int:
         members = tuple(node for node in nodes if node < len(builder.chunks))
-        joined = builder.add_node(Node(_SET, members=members, label=FOOTPRINT))
+        joined = builder.add_node(Node(NodeKind.SET, members=members, label=FOOTPRINT))
         about = (resource,)
         for node in nodes:
             dag.add(node, joined, FOOTPRINT, about)
@@ -335,7 +333,7 @@ def add_footprints(
             touched = known[node]
             joins = transactions.of(node) if transactions is not None else None
         else:
-            chunks = [what.chunk] if what.kind is _CHECK else what.members
+            chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
             joins = None
         if touched.reads or touched.writes or touched.makes or joins is not None:

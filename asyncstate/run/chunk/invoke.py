@@ -48,13 +48,9 @@ if TYPE_CHECKING:
     """Returns new low data for each attempt, so that no attempt changes the data of the next."""
 
 
-_CHECK = NodeKind.CHECK
 _CHUNK = NodeKind.CHUNK
 _GROUP = NodeKind.GROUP
-_LISTENER = NodeKind.LISTENER
-_FAIL = Verdict.FAIL
 _MET = Verdict.MET
-_SKIP_WATCH = Verdict.SKIP_WATCH
 
 
 class Invoker:
@@ -113,17 +109,17 @@ class Invoker:
         return self._run_any(work, chunk)
 
     async def _run_any(self, work: Work, chunk: LowChunk) -> Row:
-        lows = chunk.as_low if work.kind is _LISTENER else partial(self.low, chunk)
+        lows = chunk.as_low if work.kind is NodeKind.LISTENER else partial(self.low, chunk)
         problem = None if chunk.state in self._initialised else await self._mod_init(chunk, lows)
         if problem is not None:
             row = _stamped(problem, chunk)
         elif not work.verdict.runs:
             row = self._skipped(work, chunk)
-        elif work.kind is _LISTENER:
+        elif work.kind is NodeKind.LISTENER:
             row = await self._attempts(work, chunk, lows, early=True)
         else:
             row = await self._watched_call(work, chunk, lows)
-        if work.kind is _CHECK:
+        if work.kind is NodeKind.CHECK:
             self._checks[chunk.index] = row
         elif work.kind is _CHUNK and not self.test:
             self._share(chunk)
@@ -139,7 +135,7 @@ class Invoker:
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Accept the row of a chunk in an earlier run, and the effects of its call on other states."""
-        if work.kind is _CHECK:
+        if work.kind is NodeKind.CHECK:
             self._checks[chunk.index] = dict(row)
         if shared is None:
             return
@@ -184,13 +180,13 @@ class Invoker:
         return _stamped(not_run_row(work.verdict, chunk.name, failed), chunk)
 
     async def _watched_call(self, work: Work, chunk: LowChunk, lows: Lows) -> Row:
-        check, verdict = work.kind is _CHECK, work.verdict
+        check, verdict = work.kind is NodeKind.CHECK, work.verdict
         if check:
             return await self._attempts(work, chunk, lows)
         row = await self._settled(work, chunk, lows)
         if verdict is _MET:
             return row
-        if verdict is _SKIP_WATCH:
+        if verdict is Verdict.SKIP_WATCH:
             row["comment"] = f"{row['comment']} mod_watch was not run because requisites were skipped by another state"
             return row
         if row["changes"] or row.get("skip_watch"):
@@ -243,7 +239,7 @@ class Invoker:
 
     async def _attempts(self, work: Work, chunk: LowChunk, lows: Lows, *, early: bool = False) -> Row:
         """Call the function, and again as ``retry`` says. ``lows`` returns low data for each attempt."""
-        setting = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not _CHECK else _ONCE
+        setting = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not NodeKind.CHECK else _ONCE
         row = await self._caller.call(work, chunk, lows(), early=early and setting is _ONCE)
         if setting is _ONCE:
             return row
@@ -314,4 +310,4 @@ def _stamped(row: Row, chunk: LowChunk) -> Row:
 
 
 def _settled_by(checked: Row, verdict: Verdict) -> bool:
-    return verdict is _FAIL or checked.get(STATE_RAN) is False
+    return verdict is Verdict.FAIL or checked.get(STATE_RAN) is False
