@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from asyncstate.compile.effects.package_contents import About, PackageContents, Question
 from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY
 from asyncstate.data.packages import BASE, PROGRAMS
-from asyncstate.data.packages.places import OF_SINGLE_FILES, UNITS
+from asyncstate.data.packages.places import UNITS
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.value import Value
 
@@ -91,9 +91,9 @@ _SERVED = ("/srv/ftp/", "/srv/tftp/", "/srv/git/")
 
 _ANY = None
 """The answer that any package may bring something."""
-_NOT_ASKED = "?"
-_DEEP = 3
-"""How many slashes a folder has that is in one place, such as ``/var/lib/nginx``."""
+_UNITS = Question(About.UNIT, "", UNITS)
+_ACCOUNT_FILES = Question(About.ACCOUNT, "")
+"""Which packages of its formula bring units, or accounts, whatever their names?"""
 
 
 class Held(Value):
@@ -160,7 +160,6 @@ class FormulaRule:
         self._brought = PackageContents(packages)
         self._has_account = has_account
         self._formulas: dict[str, _Formula] = {}
-        self._folders: dict[str, str | None] = {}
         self._made_accounts = {"user:root", "group:root"}
 
     def holds(self, chunk: LowChunk, *, unknown: bool) -> bool:
@@ -186,8 +185,8 @@ class FormulaRule:
         read = [self._reads(state) for state in states]
         answers = self._brought.answers()
         return [
-            Held(reads, (*(() if number in idle else self._writes(state)), *answers.get(number, ())))
-            for number, (state, reads) in enumerate(zip(states, read, strict=True))
+            Held(read[number], (*(() if number in idle else self._writes(state)), *answers.get(number, ())))
+            for number, state in enumerate(states)
         ]
 
     def _note_packages(self, bringing: Sequence[tuple[int, Touching]], *, may_go: bool) -> set[int]:
@@ -265,7 +264,7 @@ class FormulaRule:
             if program not in BASE:
                 yield Question(About.PROGRAM, program)
         if state.chunk.state == "service":
-            yield Question(About.UNIT, "", UNITS)
+            yield _UNITS
         own = {name for program in programs for name in _files_of(program)}
         written = frozenset(state.writes)
         for name in (*(each for each in state.reads if each not in own), *state.writes):
@@ -275,7 +274,7 @@ class FormulaRule:
                     path = name.removeprefix(_PATH)
                     yield _ANY if place is _ANY else Question.at(path, place, written=name in written)
             elif name == "accounts":
-                yield Question(About.ACCOUNT, name)
+                yield _ACCOUNT_FILES
             elif name.startswith(_ACCOUNTS):
                 account = name.partition(ENTRY)[0]
                 if not self._is_there(account):
@@ -305,26 +304,18 @@ class FormulaRule:
     def _of_others(self, asked: Iterable[Question | None], state: Touching, *, alone: bool) -> Iterator[str]:
         """Yield what stands for the packages of any formula that answer for certain. ``alone``: its own has none."""
         for question in asked if self._brought else ():
-            if question is not _ANY and question.name and question.name != "accounts":
+            if question is not _ANY and question.name:
                 needed = question.about is About.ACCOUNT or state.chunk.state == "service"
                 yield self._brought.ask(question, needed=alone and needed)
 
     def _place(self, name: str) -> str | None:
         """Return the place of a path: "" if no package or every system has it, ``_ANY`` if it may be any package's."""
         path, tree, _ = name.removeprefix(_PATH).partition(ENTRY)[0].partition("/**")
-        folder, _, file = path.rpartition("/")
-        if folder in OF_SINGLE_FILES or (not folder.startswith("/etc/") and folder.count("/") < _DEEP):
-            return "" if not tree and path in _BASE_PATHS else self._answer(path, folder, file)
-        known = self._folders.get(folder, _NOT_ASKED)
-        if known == _NOT_ASKED:  # all files of a folder below the places are in one place
-            known = self._folders[folder] = self._answer(path, folder, file)
-        return known
-
-    def _answer(self, path: str, folder: str, file: str) -> str | None:
-        if not may_be_of_a_package(path or "/"):
+        if (not tree and path in _BASE_PATHS) or not may_be_of_a_package(path):
             return ""
         if self._knowledge is None:
             return _ANY
+        folder, _, file = path.rpartition("/")
         if folder in _PROGRAM_FOLDERS:
             return "" if file in _SHELLS else _ANY
         return self._knowledge.place(path)
@@ -340,7 +331,7 @@ class FormulaRule:
         return self._has_account is not None and self._has_account(account)
 
     def _formula(self, chunk: LowChunk) -> _Formula:
-        name = chunk.sls.replace("/", ".").split(".", 1)[0]
+        name = chunk.sls.replace("/", ".").partition(".")[0]
         known = self._formulas.get(name)
         if known is None:
             known = self._formulas[name] = _Formula(name)

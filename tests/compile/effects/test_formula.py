@@ -10,6 +10,7 @@ from tables import rows
 from trees import FakeStates, edges, plan
 
 from asyncstate.compile.effects.formula import FormulaRule, Held, Touching, may_be_of_a_package
+from asyncstate.data.packages.places import place_of
 
 
 def path(low):
@@ -136,8 +137,13 @@ def test_the_file_system_hierarchy_says_where_packages_have_files(where, expecte
     assert may_be_of_a_package(where) is expected
 
 
-PLACES = {"a": {"/etc/a", "/etc/shared"}, "b": {"/etc/b", "/etc/shared", "/etc/b.conf"}}
-PROGRAMS = {"a": {"curl"}, "b": set()}
+PLACES = {
+    "a": {"/etc/a", "/etc/shared", "/etc/default/a"},
+    "b": {"/etc/b", "/etc/shared", "/etc/b.conf", "/etc/default/b"},
+    "of units": {"/etc/systemd"},
+    "on a": {"/etc/a"},
+}
+PROGRAMS = {"a": {"curl"}}
 
 
 class Brings(NamedTuple):
@@ -149,11 +155,11 @@ class Brings(NamedTuple):
 
     lasting: bool = True
 
+    packages: frozenset[str] = frozenset()
+
     says = "a test"
 
     installed = False
-
-    packages = frozenset()
 
     def named(self, name):
         return any(place.endswith(f"/{name}") for place in self.places)
@@ -172,18 +178,21 @@ class Installed(Brings):
 
 
 class Known:
-    """Knows two packages: one has files in ``/etc/a`` and curl, the other has files in ``/etc/b``, and an account."""
+    """Knows a few packages: ``a`` has files in ``/etc/a`` and curl, ``b`` has files in ``/etc/b``, and an account."""
 
     def brings(self, package):
         if package == "there":
             return Installed({"/etc/a"}, set(), accounts=False)
         if package == "here":
             return Brings({"/etc/a"}, set(), accounts=False, lasting=False)
-        return Brings(PLACES[package], PROGRAMS[package], package == "b") if package in PLACES else None
+        if package not in PLACES:
+            return None
+        packages = frozenset({package, "a"} if package == "on a" else {package})
+        return Brings(PLACES[package], PROGRAMS.get(package, set()), package == "b", packages=packages)
 
     def place(self, path):
-        place = "/".join(path.split("/")[:3])
-        return place if place in set().union(*PLACES.values()) | {"/etc/systemd"} else None
+        place = place_of(path)
+        return place if place in set().union(*PLACES.values()) else None
 
     def of_many(self, place):
         return place == "/etc/shared"
@@ -231,7 +240,11 @@ def a_file(path, **more):
         ("a", "/usr/share/x", True),
         ("a", "/usr/bin/x", True),
         ("a", "/var/lib/nobody", True),
+        ("a", "/etc/default/a", True),
+        ("a", "/etc/default/b", False),
+        ("a", "/**", True),
         ("a", "/home/u/x", False),
+        ("c", "/etc/hosts", False),
         ("c", "/etc/a/x", True),
         ("ac", "/etc/b/x", True),
         ("", "/etc/a/x", True),
@@ -287,8 +300,9 @@ def test_an_owner_comes_from_packages_that_make_accounts_unless_it_is_there():
 
 def test_a_shell_that_every_system_has_needs_no_package():
     user = ("user:u", "path:/home/u")
-    assert not between(packages("a"), state("user", "present", reads=("path:/bin/bash",), writes=user))
-    assert between(packages("a"), state("user", "present", reads=("path:/bin/zsh",), writes=user))
+    for shell, needs in (("/bin/bash", False), ("/bin/bash/**", False), ("/bin/zsh", True)):
+        made = state("user", "present", reads=(f"path:{shell}",), writes=user)
+        assert bool(between(packages("c"), made)) is needs
 
 
 def test_the_files_of_all_accounts_are_those_of_packages_that_make_accounts():
@@ -518,6 +532,10 @@ STARTED = state("service", "running", reads=("user:www",))
                 Held(("formula:f/packages",), ("formula:f/daemons",)),
             ],
         ),
+        "a file where no package has files asks nothing": (
+            [packages("a"), a_file("/home/x")],
+            [Held(writes=UNKNOWN), Held()],
+        ),
         "a formula without packages and daemons holds nothing": (
             [state("own", "do", unknown=True), a_file("/home/x")],
             [Held(), Held()],
@@ -555,7 +573,7 @@ def test_a_package_state_that_brings_nothing_reads_nothing():
 
 @rows(
     ("account", "needs"),
-    [(f"{kind}:{name}", name == "www") for kind in ("user", "group") for name in ("root", "0", "1000", "www")],
+    [(f"{kind}:{name}", name[0] == "w") for kind in ("user", "group") for name in ("root", "0", "1000", "www", "w:1")],
 )
 def test_accounts_of_root_and_numbers_need_no_package(account, needs):
     assert bool(between(packages("c"), a_file("/srv/x", reads=(account,)))) is needs
@@ -566,3 +584,75 @@ def test_accounts_of_root_and_numbers_need_no_package(account, needs):
 )
 def test_pkgs_with_a_version_or_without_a_list_may_bring_other_versions(pkgs, may):
     assert bool(between(packages(["here"], pkgs=pkgs), a_file("/etc/b/x"))) is may
+
+
+@rows(
+    ("package", "sls", "of_one"),
+    [
+        ("f", "f.config", True),
+        ("f.a.b", "f.c.d", True),
+        ("f/a", "f.b", True),
+        ("f", "f2", False),
+        ("a.f", "b.f", False),
+    ],
+)
+def test_a_formula_is_the_first_part_of_a_name(package, sls, of_one):
+    assert bool(between(packages("a", sls=package), state("cmd", "run", programs=None, sls=sls))) is of_one
+
+
+@rows(
+    ("first", "second", "waits"),
+    [
+        ({}, {}, False),
+        ({"unless": "test"}, {}, True),
+        ({"version": "2"}, {}, True),
+        ({}, {"onlyif": "test"}, True),
+        ({}, {"version": "2"}, True),
+    ],
+)
+def test_a_package_adds_nothing_to_one_that_it_depends_on_unless_either_may_be_left_out(first, second, waits):
+    _, more, _ = held_by(packages("a", **first), packages(["on a"], **second), a_file("/etc/a/x", sls="g"))
+    assert ("packages:/etc/a" in more.writes) is waits
+
+
+@rows(
+    ("path", "written", "waits"),
+    [
+        ("/etc/shared", False, False),
+        ("/etc/shared/a", False, True),
+        ("/etc/shared/a", True, True),
+        ("/etc/shared/b", True, False),
+        ("/etc/shared", True, True),
+    ],
+)
+def test_a_folder_of_many_packages_is_there_before_each_of_them(path, written, waits):
+    touched = {"writes" if written else "reads": (f"path:{path}",)}
+    assert bool(between(packages("a"), state("file", "managed", sls="g", **touched))) is waits
+
+
+@rows(
+    ("package", "kind", "sls", "waits"),
+    [
+        ("of units", "service", "g", True),
+        ("b", "service", "g", False),
+        ("of units", "file", "g", False),
+        ("of units", "service", "h", False),
+    ],
+)
+def test_a_service_without_packages_waits_for_all_that_bring_units_if_none_has_its_name(package, kind, sls, waits):
+    unit = ("path:/etc/systemd/system/d.service",)
+    more = packages("a", sls="h")
+    assert bool(between(packages([package]), more, state(kind, "enabled", reads=unit, sls=sls))) is waits
+
+
+@rows(
+    ("states", "accounts", "waits"),
+    [
+        ([state("user", "present", writes=("user:b",))], (), True),
+        ([state("user", "present", writes=("user:b",))], ("user:b",), False),
+        ([state("user", "present", writes=("user:b",)), a_file("/srv/x", reads=("user:b",))], (), False),
+        ([a_file("/srv/x", reads=("user:b",))], (), True),
+    ],
+)
+def test_who_makes_an_account_that_is_not_there_waits_for_packages_that_may_make_it(states, accounts, waits):
+    assert bool(between(packages("b", sls="g"), *states, accounts=accounts)) is waits
