@@ -21,7 +21,7 @@ from _frozen_importlib_external import MAGIC_NUMBER, PathFinder, SourceFileLoade
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
     from types import CodeType, ModuleType
     from typing import Any
 
@@ -36,7 +36,8 @@ _HEADER = 16
 """Bytes before the code in a .pyc: version of the byte code, flags, time and size of the source, four bytes each."""
 _BY_TIME = bytes(4)
 """The flags of a .pyc that is valid by time and size."""
-_UNREADABLE = (OSError, EOFError, ValueError, TypeError, MemoryError)
+UNREADABLE = (OSError, EOFError, ValueError, TypeError, MemoryError)
+"""The errors of a file that is missing or damaged."""
 _COMPILER = "re._compiler"
 _ON_USE = "asyncstate.pattern"
 """The module that compiles expressions of modules in a function, when they are first used."""
@@ -65,7 +66,7 @@ class _Loader(SourceFileLoader):
         packed, self._code = self._code, b""
         try:
             code: CodeType | None = marshal.loads(packed)  # noqa: S302 - trusted as a .pyc is
-        except _UNREADABLE:
+        except UNREADABLE:
             code = super().get_code(fullname)
         return code
 
@@ -145,7 +146,7 @@ class CodePack:
         self._patterns = Patterns({})
         try:
             self._open()
-        except _UNREADABLE:
+        except UNREADABLE:
             self._index = {}
         if _COMPILER in sys.modules:
             self._patterns.serve(sys.modules[_COMPILER])
@@ -178,7 +179,7 @@ class CodePack:
         source, is_package, stamp, begin, length = self._index[name]
         folder = os.path.dirname(source)
         try:
-            holds = _stamp(os.stat(source)) == stamp and (path is None or _parent(folder, is_package) in path)
+            holds = source_stamp(os.stat(source)) == stamp and (path is None or _parent(folder, is_package) in path)
             code = os.pread(self._file, length, self._begin + begin) if holds else None
         except OSError:
             code = None
@@ -195,21 +196,17 @@ class CodePack:
         """Write the pack anew if it lacks many of the modules and expressions of this process."""
         if sys.dont_write_bytecode:
             return
-        lacking = [spec for spec in _imported() if spec.name not in self._index or spec.name in self._changed]
+        known = self._index.keys() - self._changed
+        lacking = _imported(sys.modules.keys() - known)
         if len(lacking) + self._patterns.lacking(self._index) < _ENOUGH or None in map(_compiled, lacking[:_ENOUGH]):
             return
         try:
             self._write(lacking)
-        except _UNREADABLE:
+        except UNREADABLE:
             return
 
     def _write(self, lacking: list[ModuleSpec]) -> None:
-        import fcntl  # noqa: PLC0415 - few starts write a pack
-
-        new = f"{self.path}.new"
-        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        with os.fdopen(file, "wb") as pack:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the process that holds it writes one
+        def pieces() -> list[bytes]:
             index, codes, size = {}, [], 0
             for name, (source, is_package, stamp, begin, length) in self._index.items():
                 if name not in self._changed:
@@ -225,10 +222,27 @@ class CodePack:
                     codes.append(code)
                     size += len(code)
             head = marshal.dumps((self._made_for, index, self._patterns.computed(index)))
-            os.ftruncate(file, 0)
-            pack.writelines([len(head).to_bytes(_SIZE, "little"), head, *codes])
-            pack.flush()
-            os.replace(new, self.path)
+            return [len(head).to_bytes(_SIZE, "little"), head, *codes]
+
+        write_pack(self.path, 0o644, pieces)
+
+
+def write_pack(path: str, mode: int, pieces: Callable[[], Iterable[bytes]], folder: int | None = None) -> None:
+    """Replace a file in one step; ``folder`` is the open folder of a relative path. Raises OSError.
+
+    Of several processes that would write it, one does; in the others, BlockingIOError is raised.
+    """
+    import fcntl  # noqa: PLC0415 - few processes write one
+
+    new = f"{path}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(new, flags, mode, dir_fd=folder), "wb") as pack:
+        fcntl.flock(pack, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        written = pieces()
+        pack.truncate(0)
+        pack.writelines(written)
+        pack.flush()
+        os.replace(new, path, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:
@@ -245,7 +259,7 @@ def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:
 _LOADERS = (SourceFileLoader, _Loader)
 
 
-def _stamp(status: os.stat_result) -> bytes:
+def source_stamp(status: os.stat_result) -> bytes:
     """Return the time and the size of a source in the form of a .pyc."""
     return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (status.st_mtime, status.st_size))
 
@@ -254,10 +268,11 @@ def _parent(folder: str, is_package: bool) -> str:
     return os.path.dirname(folder) if is_package else folder
 
 
-def _imported() -> list[ModuleSpec]:
-    """Return the specs of the modules that were found on the search path, and have not been changed since."""
+def _imported(names: Iterable[str]) -> list[ModuleSpec]:
+    """Return the specs of those of the imported modules that were found on the search path."""
     found = []
-    for name, module in list(sys.modules.items()):
+    for name in sorted(names):
+        module = sys.modules.get(name)
         spec = module.__dict__.get("__spec__") if type(module) is type(sys) else None
         if type(spec) is not ModuleSpec or type(spec.loader) not in _LOADERS or spec.name != name:
             continue

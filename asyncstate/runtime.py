@@ -113,6 +113,8 @@ class StateRuntime:
                 await run.wait()
             if is_anything_cut_off():
                 await self.host.workers.run(clear_cut_off)
+            if self._services.has_results:
+                await self.host.workers.run(self._services.save_results)
         finally:
             self._detach()
 
@@ -135,6 +137,7 @@ class StateRuntime:
             try:
                 yield self
             finally:
+                self._services.save_results()
                 self._release()
         finally:
             blocking.discard(token)
@@ -309,7 +312,7 @@ class StateRuntime:
             from asyncstate.load.imports import release_plugins  # noqa: PLC0415 - as in `hold`
 
             release_plugins(self.host.plugin_paths(bundled=False))
-            self._services.release()
+        self._services.release()
 
     def _records(self) -> PlanRecords:
         from asyncstate.run.records import PlanRecords  # noqa: PLC0415 - few programs keep plans

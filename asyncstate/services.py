@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import Phase
     from asyncstate.redact.secrets import Secrets
     from asyncstate.render.context import Restraint
+    from asyncstate.render.kept import Kept
     from asyncstate.render.pipe import Rendered
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.held import HeldFiles
@@ -139,6 +140,7 @@ class RuntimeServices(Services):
         self._secrets = secrets
         self._restraint = around.restraint or _restraint_of(settings)
         self._phases: list[Phase] = []
+        self._kept: Kept | None = None
         self.host: PluginHost = PluginHost(
             opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets
         )
@@ -235,9 +237,12 @@ class RuntimeServices(Services):
         self._release += [held.release, self._pillar_client.release]
 
     def release(self) -> None:
-        """Remove the copies of held files."""
+        """Remove the copies of held files, and forget the results of renderings."""
         while self._release:
             self._release.pop()()
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
     def take_phases(self) -> tuple[Phase, ...]:
         """Return the phases of the last refresh, for the first plan that is made after it; () afterwards."""
@@ -328,6 +333,7 @@ class RuntimeServices(Services):
     ) -> RenderContext:
         restraint, functions = self._restraint, self.host.salt
         path = file.path if file is not None else ""
+        is_of_tree = client is self.file_client and not self._embedding.texts and self._relative(path, saltenv)
         return RenderContext(
             salt=functions if restraint is None else restraint.functions(functions, path),
             grains=self.host.grains,
@@ -344,6 +350,7 @@ class RuntimeServices(Services):
             ordered=client is self._pillar_client,
             states=self.host.states,
             restraint=restraint,
+            kept=self._kept_results if is_of_tree else None,
         )
 
     def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str, text: str) -> RenderContext:
@@ -352,15 +359,33 @@ class RuntimeServices(Services):
         A text that may change the pillar gets a copy, so that no other code sees the change. A copy for every text
         would cost more than the rendering.
         """
-        file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
+        file = SlsFile("", saltenv, path, self._relative(path, saltenv) or path.lstrip("/")) if path else None
         context = self._render_context(self.file_client, saltenv, file, variables)
         if "pillar" in text and " do " in text and context.pillar is self.host.pillar:
             return context.replaced(pillar=independent(context.pillar))
         return context
 
     def _relative(self, path: str, saltenv: str) -> str:
-        """Return a path relative to its file root, from which its imports of templates are resolved."""
+        """Return a path relative to its file root, from which its imports of templates are resolved; "" without one."""
         for root in self.file_client.roots(saltenv):
             if path.startswith(f"{root}/"):
                 return path[len(root) + 1 :]
-        return path.lstrip("/")
+        return ""
+
+    def _kept_results(self) -> Kept:
+        """Return what earlier renderings of texts of the tree left in the cache directory."""
+        if self._kept is None:
+            from asyncstate.render.kept import Kept  # noqa: PLC0415 - a tree of a few lines of YAML needs none
+
+            self._kept = Kept(self._settings.cachedir)
+        return self._kept
+
+    @property
+    def has_results(self) -> bool:
+        """Whether there are results of renderings that the next process could use."""
+        return self._kept is not None and self._kept.is_changed
+
+    def save_results(self) -> None:
+        """Keep the results of renderings that the next process could use. Blocks."""
+        if self._kept is not None:
+            self._kept.save(self._secrets.redactor.text)

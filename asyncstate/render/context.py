@@ -15,6 +15,7 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableSet
 
+    from asyncstate.render.kept import Kept
     from asyncstate.sources.fileclient import SlsFile
 
 
@@ -55,7 +56,8 @@ class RenderContext(Value):
     they override ours. ``renderers`` are third-party renderers by name. ``secrets`` collects the values that a
     decrypting renderer found. With ``ordered``, mappings keep their order when a template prints them as YAML, as
     pillar data does. ``states`` are the state functions by ``module.function``, their modules also as attributes; None
-    if they are not known. ``restraint`` restricts renderings; None if everything may be called and run.
+    if they are not known. ``restraint`` restricts renderings; None if everything may be called and run. ``kept``
+    returns what earlier renderings of the same texts left; None for texts of which nothing may be kept.
     """
 
     salt: Mapping[str, Any]
@@ -73,6 +75,7 @@ class RenderContext(Value):
     ordered: bool = False
     states: Any = None
     restraint: Restraint | None = None
+    kept: Callable[[], Kept] | None = None
 
     def for_file(self, file: SlsFile) -> RenderContext:
         """Return this context for another SLS; ``secrets`` and ``rendered_sls`` stay shared."""

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext
 
 
-def render(text: str, context: RenderContext, argline: str = "", *, template_env: str = "jinja_sls_env") -> str:
+def render(
+    text: str, context: RenderContext, argline: str = "", *, template_env: str = "jinja_sls_env", is_file: bool = False
+) -> str:
     """Render a template. ``template_env`` names the option with Jinja's settings for this kind of template.
+
+    ``is_file``: the text is the content of the context's file, so that its compiled form may be kept.
 
     Raises RenderError with Salt's wording, the file (that of an imported template if the error is there) and the line.
     """
@@ -26,11 +30,11 @@ def render(text: str, context: RenderContext, argline: str = "", *, template_env
     source = read_header(text, options_of(context.opts, template_env))
     if not source.options.template_syntax_in(source.text):
         return source.text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in source.text else source.text
-    rendered = _render(source, text, context, sls=template_env == "jinja_sls_env")
+    rendered = _render(source, text, context, sls=template_env == "jinja_sls_env", is_file=is_file)
     return f"{rendered}\n" if source.text.endswith("\n") else rendered
 
 
-def _render(source: Source, original: str, context: RenderContext, *, sls: bool) -> str:
+def _render(source: Source, original: str, context: RenderContext, *, sls: bool, is_file: bool) -> str:
     from asyncstate.render.jinja_environment import compiled, environment_for  # noqa: PLC0415 - see the module's text
     from asyncstate.render.jinja_errors import translated  # noqa: PLC0415
     from asyncstate.render.jinja_loader import RootsLoader  # noqa: PLC0415
@@ -39,14 +43,15 @@ def _render(source: Source, original: str, context: RenderContext, *, sls: bool)
     variables: dict[str, Any] = template_variables(context, sls=sls)
     name = context.file.relpath if context.file is not None else None
     path = context.path or "<template>"
-    loader = RootsLoader(context.fileclient, context.saltenv)
+    kept = context.kept() if context.kept is not None else None
+    loader = RootsLoader(context.fileclient, context.saltenv, kept)
     seconds = float(context.opts.get("render_timeout") or 0)
     try:
         with watched(seconds) as watch:
             environment = environment_for(source.options, loader, variables, watch)
             if context.restraint is not None:
                 environment.filters = {**environment.filters, **context.restraint.filters(context.path)}
-            code = compiled(source.options, source.text, name, path)
+            code = compiled(source.options, source.text, name, path, kept if is_file else None)
             template = environment.template_class.from_code(environment, code, environment.globals)
             return template.render(variables)
     except (RunCancelled, MemoryError):

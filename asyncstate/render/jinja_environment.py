@@ -1,20 +1,23 @@
 """Salt's Jinja environment: sandboxed, strict about undefined names, with Salt's filters, tests and globals.
 
 There is one base environment per set of options; each rendering uses an overlay of it with its own globals. Compiled
-templates are cached for the life of the process, by text, path and options.
+templates are cached for the life of the process, by text, path and options, and those of the tree beyond it.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+import jinja2.compiler
 from jinja2 import BaseLoader, StrictUndefined, Undefined, pass_context
 from jinja2.sandbox import SandboxedEnvironment
 
 from asyncstate.data.collection import simple_types_filter
 from asyncstate.errors import AsyncStateError
+from asyncstate.render import filters, jinja_limits, serializer
 from asyncstate.render.filters import CHANGING, FILTERS, TESTS
 from asyncstate.render.jinja_limits import (
     FILTER_SIZES,
@@ -27,6 +30,7 @@ from asyncstate.render.jinja_limits import (
     lipsum,
 )
 from asyncstate.render.jinja_time import Rounds, Watch, stepwise
+from asyncstate.render.kept import made_by
 from asyncstate.render.printable import printable
 from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
 from asyncstate.render.serializer import SerializerExtension
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
 
     from asyncstate.render.jinja_options import Options
+    from asyncstate.render.kept import Kept
 
 
 _PATTERNS = ("regex_match", "regex_replace", "regex_search")
@@ -159,9 +164,18 @@ def environment_for(
 
 
 @lru_cache(maxsize=512)
-def compiled(options: Options, text: str, name: str | None, path: str) -> CodeType:
-    """Return a template's code. ``name`` is its path from the root, ``path`` the file name in tracebacks."""
-    return base_environment(options).compile(text, name, path)
+def compiled(options: Options, text: str, name: str | None, path: str, kept: Kept | None) -> CodeType:
+    """Return a template's code, which ``kept`` may have. ``name`` is its path from the root, ``path`` its real path."""
+
+    def code() -> CodeType:
+        return base_environment(options).compile(text, name, path)
+
+    return code() if kept is None else kept.result(("jinja", _program(), options.syntax, text, name, path), code)
+
+
+@cache
+def _program() -> tuple[Any, ...]:
+    return made_by(jinja2.compiler, filters, jinja_limits, serializer, sys.modules[__name__])
 
 
 def _at_run_time(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,17 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
     from asyncstate.render.context import Files
+    from asyncstate.render.kept import Kept
 
 
 class RootsLoader(BaseLoader):
     """Reads templates from the file roots of one environment, each at most once per rendering.
 
-    ``sources`` keeps the texts of all templates read, by real path, for the excerpts of error messages.
+    ``sources`` keeps the texts of all templates read, by real path, for the excerpts of error messages. ``kept`` has
+    templates that are compiled already.
     """
 
-    def __init__(self, files: Files, saltenv: str) -> None:
+    def __init__(self, files: Files, saltenv: str, kept: Kept | None = None) -> None:
         self._files = files
         self._saltenv = saltenv
+        self._kept = kept
         self.sources: dict[str, str] = {}
 
     def resolve_relative(self, name: str, parent: str, directory: str) -> str:
@@ -60,7 +63,7 @@ class RootsLoader(BaseLoader):
         """Return the compiled template, which has its own ``tpldir``, ``tplfile`` and ``tpldot``."""
         text, path, _ = self.get_source(environment, name)
         assert isinstance(environment, TemplateEnvironment)  # noqa: S101 - no other kind of environment has this loader
-        code = compiled(environment.asyncstate_options, text, name, path)
+        code = compiled(environment.asyncstate_options, text, name, path, self._kept)
         directory = posixpath.dirname(name)
         place = {"tplfile": name, "tpldir": directory or ".", "tpldot": directory.replace("/", ".")}
         return environment.template_class.from_code(environment, code, {**(globals or {}), **place})

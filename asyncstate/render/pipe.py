@@ -12,7 +12,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.data.limits import plain_data
-from asyncstate.data.yaml.read import parse_document
+from asyncstate.data.yaml import compose, read, scalar
+from asyncstate.data.yaml.read import Document, parse_document
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
@@ -46,6 +47,8 @@ BUILT_IN: Final = {
     "yaml": "Read YAML.",
 }
 """The renderers, with a line of help each."""
+_WORTH_KEEPING: Final = 500
+"""The characters of a text from which on it is worth finding its parsed form, which takes less time than parsing it."""
 _PROGRAMS: Final = ("py", "pyobjects")
 """Renderers that run the text as a program."""
 
@@ -218,16 +221,15 @@ def _run(
     stages: list[Stage], text: str, context: RenderContext, *, template_env: str, first_wins: bool = False
 ) -> Rendered:
     """Send text through the stages, mapping rendered lines to source lines."""
-    mapping = OrderedDict if context.ordered else dict
     repeated: list[tuple[Any, int]] = []
     data: Any = text
     lines: KeyLines | None = None
     source: SourceLines | None = None
-    read = ""
+    parsed = ""
     decrypted: list[str] = []
     for stage in stages:
         if stage.name == "jinja" and isinstance(data, str):
-            data = _jinja(data, context, stage.argline, template_env)
+            data = _jinja(data, context, stage.argline, template_env, is_file=data is text)
             continue
         if isinstance(data, str) and data != text:
             from asyncstate.render.source_lines import SourceLines  # noqa: PLC0415 - templates
@@ -235,8 +237,8 @@ def _run(
             source = SourceLines(text, data)
         try:
             if stage.name == "yaml" and isinstance(data, str):
-                read = data
-                document = parse_document(data, context.path, mapping=mapping, first_wins=first_wins)
+                parsed = data
+                document = _document(data, context, first_wins=first_wins, is_file=data is text)
                 data, lines, repeated = document.data or {}, document.lines, document.repeated
             elif stage.name == "gpg" and isinstance(data, str):
                 known = set(context.secrets)
@@ -248,7 +250,7 @@ def _run(
             raise _at_source(error, source, context) from error.__cause__
     if decrypted:
         _hide_values(data, decrypted, context.secrets)
-    rendered = Rendered({} if data is None else data, lines, source, read)
+    rendered = Rendered({} if data is None else data, lines, source, parsed)
     rendered.repeated = [(key, source.line(line) if source else line) for key, line in repeated]
     return rendered
 
@@ -266,10 +268,22 @@ def _hide_values(data: Any, decrypted: list[str], secrets: MutableSet[str]) -> N
             secrets.add(value)
 
 
-def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -> str:
+def _document(text: str, context: RenderContext, *, first_wins: bool, is_file: bool) -> Document:
+    mapping = OrderedDict if context.ordered else dict
+    if not is_file or context.kept is None or context.ordered or len(text) < _WORTH_KEEPING:
+        return parse_document(text, context.path, mapping=mapping, first_wins=first_wins)
+    from asyncstate.render.kept import made_by  # noqa: PLC0415 - few trees have large files of plain YAML
+
+    def parts() -> tuple[Any, ...]:
+        return parse_document(text, context.path, mapping=mapping, first_wins=first_wins).parts()
+
+    return Document.of(context.kept().result(("yaml", made_by(read, compose, scalar), text, first_wins), parts))
+
+
+def _jinja(text: str, context: RenderContext, argline: str, template_env: str, *, is_file: bool) -> str:
     from asyncstate.render import jinja  # noqa: PLC0415 - imported when a pipe asks for it
 
-    return jinja.render(text, context, argline, template_env=template_env)
+    return jinja.render(text, context, argline, template_env=template_env, is_file=is_file)
 
 
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
@@ -312,7 +326,7 @@ def _nested(context: RenderContext) -> Callable[[str, str, dict[str, Any]], Any]
     """Return a function that renders text through a pipe of its own, with more variables."""
 
     def run(pipe: str, text: str, variables: dict[str, Any]) -> Any:
-        inner = context.replaced(extra={**context.extra, **variables})
+        inner = context.replaced(extra={**context.extra, **variables}, kept=None)
         return _run(parse_pipe(pipe, inner), text, inner, template_env="jinja_sls_env").data
 
     return run

@@ -252,6 +252,7 @@ PAST_THE_DOOR = {
     "asyncstate/prefetch.py": "private folders of ours, by names of ours",
     "asyncstate/journal/": "the state directory, by its trust, and private files of ours",
     "asyncstate/run/lock.py": "the cache directory",
+    "asyncstate/render/kept.py": "the cache directory, looked at by its trust",
     "asyncstate/run/cleanup.py": "/proc",
     "asyncstate/run/durability.py": "opened to be synced, never read",
     "asyncstate/testing/": "folders that a test made",

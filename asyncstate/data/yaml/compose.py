@@ -36,14 +36,18 @@ class KeyLines:
 
     __slots__ = ("_index", "_keys", "_places")
 
-    def __init__(self) -> None:
-        self._keys: list[Any] = []
-        self._places = array("L")
+    def __init__(self, keys: list[Any] | None = None, places: bytes = b"") -> None:
+        self._keys: list[Any] = [] if keys is None else keys
+        self._places = array("L", places)
         self._index: dict[tuple[Any, ...], int] | None = None
 
     def noters(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
         """Return two functions: they take each key, and its ``line * 2`` (0-based), plus 1 below the top, in order."""
         return self._keys.append, self._places.append
+
+    def parts(self) -> tuple[list[Any], bytes]:
+        """Return the arguments that make an equal object on this machine."""
+        return self._keys, self._places.tobytes()
 
     def find(self, *path: Any) -> int:
         """Return the line of a top-level key, or of a key right below it; 0 if there is none.

@@ -65,6 +65,16 @@ class Document:
         self.lines: KeyLines = lines
         self.repeated: list[tuple[Any, int]] = repeated
 
+    def parts(self) -> tuple[Any, ...]:
+        """Return the document as plain data, for `of`."""
+        return self.data, self.lines.parts(), self.repeated
+
+    @classmethod
+    def of(cls, parts: tuple[Any, ...]) -> Document:
+        """Return the document that has these parts."""
+        data, lines, repeated = parts
+        return cls(data, KeyLines(*lines), repeated)
+
 
 def parse_document(
     text: str, name: str = "", *, mapping: type[dict[Any, Any]] = dict, first_wins: bool = False

@@ -1,0 +1,181 @@
+"""Compiled templates and parsed YAML of a tree, kept by content from one process to the next.
+
+Both depend on a text and on the program alone, and take a fifth of the time of a host that needs no change. They lie in
+one file of the cache directory. It is believed only if no other user can have written it, and each part of it only if
+it is whole: Python reads its own byte code without any check. All else is made anew, as without the file.
+
+Only texts of the tree are kept, never those of the pillar, nor what a template printed: secrets stay where they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import os
+import stat
+import threading
+from contextlib import contextmanager, suppress
+from importlib.util import MAGIC_NUMBER
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from asyncstate._code_pack import UNREADABLE, source_stamp, write_pack
+from asyncstate._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    _Index = dict[bytes, tuple[int, int, bytes, int]]
+
+_T = TypeVar("_T")
+
+_NAME: Final = "compiled"
+"""The name of the file in the cache directory."""
+_SIZE: Final = 8
+"""Bytes of the length of the index, after its digest."""
+_DIGEST: Final = 32
+_LARGEST: Final = 1 << 26
+"""The maximum of bytes of the file: what was used the longest time ago goes first."""
+_LARGEST_NEW: Final = _LARGEST >> 2
+"""The number of bytes of new results from which on a process keeps no more of them."""
+_AGE: Final = 50
+"""The number of times that the file is written without a use of a part before that part goes."""
+
+
+def made_by(*modules: ModuleType) -> tuple[Any, ...]:
+    """Return what changes with the program: its version, that of Python, and the sources of these modules."""
+    return __version__, MAGIC_NUMBER, *(source_stamp(os.stat(str(module.__file__))) for module in modules)
+
+
+class Kept:
+    """The kept results of one cache directory. Its methods may be called from any thread."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._file = -1
+        self._index: _Index | None = None
+        self._begin = 0
+        self._written = 0
+        self._used: set[bytes] = set()
+        self._new: dict[bytes, bytes] = {}
+        self._waiting = 0
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are results that the file does not have."""
+        return bool(self._new)
+
+    def result(self, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
+        """Return what ``make`` returned for the same key in this process or an earlier one; else call it.
+
+        ``key`` is all that the result depends on, of types that `marshal` writes. A result that it cannot write is not
+        kept. Raises what ``make`` raises.
+        """
+        name = hashlib.sha256(marshal.dumps(key, 2)).digest()  # version 2 writes equal values as equal bytes
+        found = self._found(name)
+        if found is not None:
+            with suppress(*UNREADABLE):
+                kept: _T = marshal.loads(found)[0]  # noqa: S302 - whole, and written by this user
+                return kept
+        made = make()
+        if self._waiting < _LARGEST_NEW:
+            with suppress(ValueError):
+                packed = self._new[name] = marshal.dumps([cast("Any", made)])
+                self._waiting += len(packed)
+        return made
+
+    def save(self, shown: Callable[[str], str]) -> None:
+        """Write the file anew if there are new results, and if there is such a folder that only this user can change.
+
+        ``shown`` hides the secrets of a text: a result that has one is not written. A full disk, or another process
+        that writes the file at this moment, is no error.
+        """
+        with self._lock, suppress(*UNREADABLE):
+            texts = ((name, part.decode(errors="replace")) for name, part in self._new.items())
+            self._new = {name: self._new[name] for name, text in texts if shown(text) == text}
+            if self._new:
+                self._write()
+
+    def close(self) -> None:
+        """Close the file, and forget all."""
+        with self._lock:
+            if self._file != -1:
+                os.close(self._file)
+            self._file, self._index, self._new = -1, {}, {}
+
+    def _found(self, name: bytes) -> bytes | None:
+        if name in self._new:
+            return self._new[name]
+        with self._lock:
+            if self._index is None:
+                self._index = self._opened()
+            place = self._index.get(name)
+            if place is None:
+                return None
+            self._used.add(name)
+            data = os.pread(self._file, place[1], self._begin + place[0])
+        return data if hashlib.sha256(data).digest() == place[2] else None
+
+    def _opened(self) -> _Index:
+        """Open the file and return its index, which is empty if there is none to believe."""
+        try:
+            with self._own_folder() as folder:
+                file = os.open(_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+            self._file = file
+            found = os.fstat(file)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+                return {}
+            head = os.pread(file, _DIGEST + _SIZE, 0)
+            length = min(int.from_bytes(head[_DIGEST:], "little"), found.st_size)
+            packed = os.pread(file, length, _DIGEST + _SIZE)
+            if hashlib.sha256(packed).digest() != head[:_DIGEST]:
+                return {}
+            self._begin = _DIGEST + _SIZE + length
+            index: _Index
+            self._written, index = marshal.loads(packed)  # noqa: S302 - as above
+        except UNREADABLE:
+            return {}
+        return index
+
+    @contextmanager
+    def _own_folder(self) -> Iterator[int]:
+        """Open the cache directory. Raises OSError, also if others can write there."""
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            found = os.fstat(folder)
+            if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+                raise PermissionError(self._folder)
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _write(self) -> None:
+        def pieces() -> list[bytes]:
+            self._written += 1
+            index: _Index = {}
+            parts: list[bytes] = []
+            size = 0
+            for name, part, used in self._parts():
+                size += len(part)
+                if size > _LARGEST:
+                    break
+                index[name] = (size - len(part), len(part), hashlib.sha256(part).digest(), used)
+                parts.append(part)
+            packed = marshal.dumps((self._written, index))
+            return [hashlib.sha256(packed).digest(), len(packed).to_bytes(_SIZE, "little"), packed, *parts]
+
+        with self._own_folder() as folder:
+            write_pack(_NAME, 0o600, pieces, folder)
+
+    def _parts(self) -> Iterator[tuple[bytes, bytes, int]]:
+        """Yield what to keep, from the last used to the first: its name, its bytes, and when it was used."""
+        now = self._written
+        yield from ((name, part, now) for name, part in self._new.items())
+        index = self._index or {}
+        last = {name: now if name in self._used else place[3] for name, place in index.items()}
+        for name in sorted(last.keys() - self._new.keys(), key=last.__getitem__, reverse=True):
+            begin, length, digest, _ = index[name]
+            part = os.pread(self._file, length, self._begin + begin)
+            if now - last[name] < _AGE and hashlib.sha256(part).digest() == digest:
+                yield name, part, last[name]

@@ -1,0 +1,285 @@
+"""What renderers made, kept by content: it is found again, and is never more than what a new rendering would make."""
+
+import json
+import marshal
+import os
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.data.yaml.read import Document, parse_document
+from asyncstate.redact.secrets import Secrets
+from asyncstate.render import jinja_environment, kept, pipe
+from asyncstate.render.jinja_environment import TemplateEnvironment
+from asyncstate.render.kept import Kept
+
+
+@pytest.fixture
+def folder(tmp_path):
+    own = tmp_path / "cache"
+    own.mkdir(mode=0o700)
+    return own
+
+
+def result(folder: Path, key: tuple[object, ...], value: object) -> object:
+    """Return what a process gets for a key, if it would make this value."""
+    results = Kept(str(folder))
+    try:
+        found = results.result(key, lambda: value)
+        results.save(str)
+    finally:
+        results.close()
+    return found
+
+
+@pytest.mark.parametrize("value", ["text", None, {"a": [1, 2.5, True, b"x", (None,)]}, compile("1 + 1", "x", "eval")])
+def test_a_later_process_gets_the_same_result(folder, value):
+    assert result(folder, ("key", 1), value) == value
+    assert result(folder, ("key", 1), "other") == value
+    assert result(folder, ("key", 2), "other") == "other"
+    assert os.stat(folder / "compiled").st_mode & 0o777 == 0o600
+
+
+def test_a_result_is_made_once_in_a_process(folder):
+    results = Kept(str(folder))
+    made = [results.result(("key",), [1].copy) for _ in range(2)]
+    assert made == [[1], [1]]
+    assert results.is_changed
+    results.save(str)
+    results.close()
+    again = Kept(str(folder))
+    assert again.result(("key",), list) == [1]
+    assert not again.is_changed
+    again.close()
+
+
+def test_what_cannot_be_written_is_made_each_time(folder):
+    assert result(folder, ("key",), {1, Path("x")}) == {1, Path("x")}
+    assert result(folder, ("key",), "other") == "other"
+
+
+def test_an_error_is_not_kept(folder):
+    results = Kept(str(folder))
+    with pytest.raises(ZeroDivisionError):
+        results.result(("key",), lambda: 1 // 0)
+    assert results.result(("key",), lambda: 1) == 1
+
+
+@pytest.mark.parametrize("what", ["no folder", "others write there", "others read it", "a link", "a pipe", "a folder"])
+def test_what_others_may_have_written_is_not_believed(folder, what):
+    result(folder, ("key",), "theirs")
+    file = folder / "compiled"
+    if what == "no folder":
+        file.unlink()
+        folder.rmdir()
+    elif what == "others write there":
+        folder.chmod(0o777)
+    elif what == "others read it":
+        file.chmod(0o644)
+    elif what == "a link":
+        file.rename(folder / "elsewhere")
+        file.symlink_to("elsewhere")
+    else:
+        file.unlink()
+        os.mkfifo(file) if what == "a pipe" else file.mkdir()
+    assert result(folder, ("key",), "ours") == "ours"
+    assert folder.exists() == (what != "no folder")
+    if what == "others write there":
+        folder.chmod(0o700)
+        assert result(folder, ("key",), "ours") == "theirs"  # nothing was written there
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_file_changes_no_result(folder, seed):
+    values = {("key", number): "x" * number + str(number) for number in range(40)}
+    for key, value in values.items():
+        result(folder, key, value)
+    chance = random.Random(seed)
+    file = folder / "compiled"
+    data = bytearray(file.read_bytes())
+    if seed % 3 == 0:
+        del data[chance.randrange(len(data)) :]
+    else:
+        for _ in range(seed):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+    file.write_bytes(data)
+    assert {key: result(folder, key, value) for key, value in values.items()} == values
+    assert {key: result(folder, key, "unknown") for key in values} == values
+
+
+def test_what_is_not_used_goes(folder, monkeypatch):
+    monkeypatch.setattr(kept, "_AGE", 3)
+    result(folder, ("often",), 1)
+    result(folder, ("once",), 1)
+    for number in range(3):
+        results = Kept(str(folder))
+        results.result(("often",), lambda: 0)
+        results.result(("new", number), lambda: 1)
+        results.save(str)
+        results.close()
+    assert result(folder, ("often",), 2) == 1
+    assert result(folder, ("once",), 2) == 2
+
+
+def test_the_file_has_a_size_that_it_does_not_exceed(folder, monkeypatch):
+    monkeypatch.setattr(kept, "_LARGEST", 10_000)
+    for number in range(30):
+        result(folder, ("key", number), "x" * 1000)
+    assert (folder / "compiled").stat().st_size < 12_000
+    assert [result(folder, ("key", number), "new") for number in (29, 28)] == ["x" * 1000] * 2
+    assert result(folder, ("key", 0), "new") == "new"
+    result(folder, ("large",), "x" * 20_000)
+    assert (folder / "compiled").stat().st_size < 12_000
+
+
+def test_two_processes_may_write_at_once(folder):
+    both = [Kept(str(folder)) for _ in range(2)]
+    for number, results in enumerate(both):
+        results.result(("key", number), lambda number=number: number)
+    for results in both:
+        results.save(str)
+        results.close()
+    assert result(folder, ("key", 1), "new") == 1  # the last one's
+
+
+def test_a_read_only_folder_is_no_error(folder, monkeypatch):
+    def refuse(*_args):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(kept, "write_pack", refuse)
+    assert result(folder, ("key",), 1) == 1
+
+
+YAML = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 10**20) | st.floats(allow_nan=False) | st.text("ab:\n é", max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc.", min_size=1, max_size=3), inner, max_size=3)
+    ),
+)
+
+
+@given(st.dictionaries(st.text("abc.", min_size=1, max_size=3), YAML, max_size=5))
+def test_a_document_is_the_same_from_its_parts(data):
+    document = parse_document(json.dumps(data, indent=1, ensure_ascii=False))
+    again = Document.of(marshal.loads(marshal.dumps(document.parts())))
+    assert (again.data, again.repeated) == (document.data, document.repeated)
+    for key, value in document.data.items():
+        assert again.lines.find(key) == document.lines.find(key) > 0
+        for name in value if isinstance(value, dict) else ():
+            assert again.lines.find(key, name) == document.lines.find(key, name) > 0
+
+
+def test_an_alias_is_the_same_object_as_its_anchor():
+    document = parse_document("a: &one [1]\nb: *one\n")
+    again = Document.of(marshal.loads(marshal.dumps(document.parts())))
+    assert again.data["a"] is again.data["b"]
+
+
+class Tree:
+    """A tree with a template, a large file of plain YAML and a pillar, and the runtimes of several processes."""
+
+    def __init__(self, base: Path) -> None:
+        self.root, self.pillar, self.cache = base / "root", base / "pillar", base / "cache"
+        for each in (self.root, self.pillar, self.cache):
+            each.mkdir(mode=0o700)
+        self.write("plain.sls", "".join(f"state {number}:\n  test.nop\n" for number in range(1000)))
+        self.write("names.jinja", "{% set name = 'mac' ~ 'ro' %}")
+        self.write(
+            "web.sls",
+            "{% from 'names.jinja' import name %}\n{{ name }}:\n  test.show_notification:\n    - text: {{ pillar['word'] }}\n",
+        )
+        (self.pillar / "top.sls").write_text("base: {'*': [words]}")
+        (self.pillar / "words.sls").write_text(
+            "{% set rest = 'llar-text' %}\nword: from-pi{{ rest }}\n" + "# much\n" * 3000
+        )
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).write_text(text)
+
+    def chunks(self, *sls: str, secrets: Iterable[str] = ()) -> list[tuple[object, ...]]:
+        settings = Settings(
+            file_roots={"base": [str(self.root)]},
+            pillar_roots={"base": [str(self.pillar)]},
+            cachedir=str(self.cache),
+            state_dir=str(self.cache),
+        )
+        with StateRuntime(settings, secrets=Secrets(secrets)).open_sync() as runtime:
+            return [(chunk.id, chunk.args, chunk.line) for chunk in runtime.compile_sync(sls).chunks]
+
+    def kept(self) -> bytes:
+        file = self.cache / "compiled"
+        return file.read_bytes() if file.exists() else b""
+
+
+def test_a_tree_compiles_to_the_same_from_kept_results(tmp_path, monkeypatch):
+    tree = Tree(tmp_path)
+    first = tree.chunks("plain", "web")
+    before = tree.kept()
+    assert b"names.jinja" in before
+    assert b"state 999" in before
+    monkeypatch.setattr(pipe, "_WORTH_KEEPING", 10**9)
+    assert tree.chunks("plain", "web") == first
+    monkeypatch.undo()
+    assert tree.chunks("plain", "web") == first
+    assert tree.kept() == before
+
+
+def test_a_kept_text_is_neither_parsed_nor_compiled(tmp_path, monkeypatch):
+    tree = Tree(tmp_path)
+    tree.chunks("plain", "web")
+    parsed, texts = pipe.parse_document, list[str]()
+    monkeypatch.setattr(
+        pipe, "parse_document", lambda text, *args, **kw: texts.append(text) or parsed(text, *args, **kw)
+    )
+    compiled, names = TemplateEnvironment.compile, list[str]()
+    monkeypatch.setattr(
+        TemplateEnvironment,
+        "compile",
+        lambda self, text, name, path: names.append(name) or compiled(self, text, name, path),
+    )
+    jinja_environment.compiled.cache_clear()
+    tree.chunks("plain", "web")
+    assert not any("state 999" in text for text in texts)
+    assert names == ["words.sls"]  # of the pillar
+
+
+def test_a_process_keeps_no_more_than_a_limit(folder, monkeypatch):
+    monkeypatch.setattr(kept, "_LARGEST_NEW", 1000)
+    results = Kept(str(folder))
+    for number in range(100):
+        assert results.result(("key", number), lambda: "x" * 100) == "x" * 100
+    results.save(str)
+    results.close()
+    assert 1000 < (folder / "compiled").stat().st_size < 3000
+
+
+def test_a_changed_text_counts_at_once(tmp_path):
+    tree = Tree(tmp_path)
+    tree.chunks("web")
+    tree.write("names.jinja", "{% set name = 'other' %}")
+    assert [each[0] for each in tree.chunks("web")] == ["other"]
+
+
+def test_a_text_with_a_known_secret_is_not_kept(tmp_path):
+    tree = Tree(tmp_path)
+    tree.write("plain.sls", "a:\n  test.nop:\n    - text: open-word\n" + "# much\n" * 100)
+    tree.write("web.sls", "b:\n  test.nop:\n    - text: {{ 'open-' }}geheim-wort\n")
+    tree.chunks("plain", "web", secrets=["geheim-wort"])
+    assert b"open-word" in tree.kept()
+    assert b"geheim" not in tree.kept()
+
+
+def test_neither_the_pillar_nor_what_a_template_printed_is_kept(tmp_path):
+    tree = Tree(tmp_path)
+    tree.write(
+        "web.sls", "x:\n  test.nop:\n    - text: {{ pillar['word'] }}\n" + "# much {{ pillar['word'] }}\n" * 1000
+    )
+    assert tree.chunks("web")[0][1] == {"text": "from-pillar-text"}
+    assert b"much" in tree.kept()
+    for hidden in (b"from-pi", b"llar-text"):
+        assert hidden not in tree.kept()
