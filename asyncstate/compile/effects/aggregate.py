@@ -10,8 +10,7 @@ Salt builds the same groups; here one pass over the graph finds them instead of 
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.graph.requisite_graph import GROUP_MEMBER
@@ -87,7 +86,7 @@ def aggregate(
             kept.add(group)
             order.keys[group] = min(order.keys[member] for member in members)
             if stages is not None:
-                stages.extend(stages[members[0]] for _ in range(len(graph.chunk) - len(stages)))
+                stages.append(min(stages[member] for member in members))
         result.serial = [node for node in order.sort_again() if node in kept]
     return result
 
@@ -144,7 +143,8 @@ def warn_odd_options(
     ``why_not(module)`` returns what is wrong with a module that the option names, or None.
     """
     if isinstance(option, str):
-        findings.warn_at("W207", *_no_list("state_aggregate", option))
+        message, hint = _no_list("state_aggregate", option)
+        findings.warn_at("W207", message, "", 0, hint)
     for module in option if isinstance(option, list) else ():
         wrong = why_not(module)
         if wrong:
@@ -154,14 +154,15 @@ def warn_odd_options(
     for draft in drafts:
         own = draft.args.get("aggregate")
         if isinstance(own, str):
-            message, _, _, hint = _no_list(f"aggregate of {draft.id!r}", own)
+            message, hint = _no_list(f"aggregate of {draft.id!r}", own)
             findings.warn("W207", message, env=draft.env, sls=draft.sls, id_=draft.id, state=draft.state, hint=hint)
 
 
-def _no_list(what: str, text: str) -> tuple[str, str, int, str]:
+def _no_list(what: str, text: str) -> tuple[str, str]:
+    """Return what is wrong with a text, and the next step."""
     meant = text.lower() if text.lower() in {"true", "false"} else f"[{text}]"
     key = what.partition(" ")[0]
-    return f"{what} is the text {text!r}, which has no effect (nor has it in Salt)", "", 0, f"write {key}: {meant}"
+    return f"{what} is the text {text!r}, which has no effect (nor has it in Salt)", f"write {key}: {meant}"
 
 
 def _wants(option: Any, draft: Draft) -> bool:
@@ -177,9 +178,9 @@ def _group_module(
     refused: dict[int, str],
 ) -> list[list[int]]:
     """Return the groups of one module, each in serial order."""
-    levels, behind = _levels(graph, serial, frozenset(numbers))
+    levels, last = _levels(graph, serial, frozenset(numbers))
     places = _places(serial, stages) if stages is not None else {}
-    classes: dict[tuple[Any, int], list[list[int]]] = {}
+    classes: dict[tuple[int | None, int], list[list[int]]] = {}
     for number in numbers:
         parts = classes.setdefault((places.get(number), levels[number]), [[]])
         if len(parts[-1]) == MAX_MEMBERS:
@@ -191,30 +192,26 @@ def _group_module(
             if len(members) > 1:
                 groups.append(members)
             else:
-                refused[members[0]] = _why_alone(graph, members[0], behind, full=len(parts) > 1)
+                refused[members[0]] = _why_alone(graph, members[0], last, full=len(parts) > 1)
     return groups
 
 
-def _places(serial: Sequence[int], stages: Sequence[float]) -> dict[int, tuple[float, int]]:
-    """Return the stage of each node and how many nodes of other stages stand before it."""
-    same: Counter[float] = Counter()
-    places = {}
-    for position, node in enumerate(serial):
-        places[node] = (stages[node], position - same[stages[node]])
-        same[stages[node]] += 1
-    return places
+def _places(serial: Sequence[int], stages: Sequence[float]) -> dict[int, int]:
+    """Return for each node how often the stage changes before it: what has one place is of one stage, side by side."""
+    runs = groupby(serial, stages.__getitem__)
+    return {node: place for place, (_, nodes) in enumerate(runs) for node in nodes}
 
 
-def _levels(graph: RequisiteGraph, serial: Sequence[int], eligible: frozenset[int]) -> tuple[list[int], dict[int, int]]:
-    """Return for each node the number of eligible states on the longest path to it; for eligible ones also the last."""
-    size = len(graph.chunk)
-    levels = [0] * size
-    last = [-1] * size
-    behind: dict[int, int] = {}
+def _levels(
+    graph: RequisiteGraph, serial: Sequence[int], eligible: frozenset[int]
+) -> tuple[list[int], dict[int, int | None]]:
+    """Return for each node the number of eligible states on the longest path to it; and the last of them if any."""
+    levels = [0] * len(graph.chunk)
+    last: dict[int, int | None] = {}
     waiting = graph.in_degrees()
     open_sets = {node: waiting[node] for node in graph.members if graph.kind[node] is NodeKind.SET}
 
-    def passed_on(node: int, level: int, source: int) -> None:
+    def passed_on(node: int, level: int, source: int | None) -> None:
         stack = [(node, level, source)]
         while stack:
             node, level, source = stack.pop()
@@ -224,25 +221,19 @@ def _levels(graph: RequisiteGraph, serial: Sequence[int], eligible: frozenset[in
                 if other in open_sets:
                     open_sets[other] -= 1
                     if not open_sets[other]:
-                        stack.append((other, levels[other], last[other]))
+                        stack.append((other, levels[other], last.get(other)))
 
     for node in serial:
-        level, source = levels[node], last[node]
-        if node in eligible:
-            if source >= 0:
-                behind[node] = source
-            level, source = level + 1, node
-        if level:
+        level, source = (levels[node] + 1, node) if node in eligible else (levels[node], last.get(node))
+        if level or open_sets:
             passed_on(node, level, source)
-        elif open_sets:
-            passed_on(node, 0, -1)
-    return levels, behind
+    return levels, last
 
 
-def _why_alone(graph: RequisiteGraph, node: int, behind: dict[int, int], *, full: bool) -> str:
+def _why_alone(graph: RequisiteGraph, node: int, last: dict[int, int | None], *, full: bool) -> str:
     if full:
         return f"its group is full ({MAX_MEMBERS} states)"
-    source = behind.get(node)
+    source = last.get(node)
     if source is not None:
         return f"it depends on {graph.drafts[source].place}, and no other state does so at the same depth"
     return f"every other state of {graph.drafts[node].state} depends on it, or has another order"

@@ -7,10 +7,13 @@ from hypothesis import example, given
 from reached import reach
 from record_answers import recorded
 from strategies import high_data
+from tables import rows
 from trees import FakeStates, compiler, edges, ids, plan, reachable
 
 from asyncstate.compile.effects import aggregate
+from asyncstate.errors import Issue
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER
 
 STATES = ("test.mod_watch", "pkg.mod_aggregate", "gem.mod_aggregate")
 
@@ -48,6 +51,10 @@ def test_the_option_groups_what_it_groups_in_salt(option, comments):
             "True",
             "state_aggregate is the text 'True', which has no effect (nor has it in Salt) write state_aggregate: true",
         ),
+        (
+            "False",
+            "state_aggregate is the text 'False', which has no effect (nor has it in Salt) write state_aggregate: false",
+        ),
         (["pgk"], "state_aggregate: [pgk] has no effect: there is no such state module did you mean 'pkg'?"),
         (
             ["test"],
@@ -61,12 +68,17 @@ def test_the_option_groups_what_it_groups_in_salt(option, comments):
 def test_an_option_without_effect_is_warned_of(option, said):
     warnings = aggregated(TREE, option).warnings
     assert [f"{each.message} {each.hint}" for each in warnings] == ([] if said is None else [said])
+    assert all((each.code, each.file, each.line) == ("W207", "", 0) for each in warnings)
 
 
 def test_a_states_own_text_is_warned_of_at_its_place():
-    [warning] = aggregated("a: pkg.installed\nb: {pkg.installed: [{aggregate: pkg}]}\n", False).warnings
-    assert warning.message == "aggregate of 'b' is the text 'pkg', which has no effect (nor has it in Salt)"
-    assert (warning.line, warning.hint) == (2, "write aggregate: [pkg]")
+    tree = "a: pkg.installed\nb:\n  test.nop: [{name: x}]\n  pkg.installed: [{aggregate: pkg}]\n"
+    said = "aggregate of 'b' is the text 'pkg', which has no effect (nor has it in Salt)"
+    for env, options in (("base", {}), ("dev", {"envs": {"dev": {"s": tree}}, "saltenv": "dev"})):
+        compiled = aggregated(tree if env == "base" else {}, False, **options)
+        assert list(compiled.warnings) == [
+            Issue(said, f"/memory/{env}/s.sls", 4, "write aggregate: [pkg]", code="W207")
+        ]
 
 
 def test_a_module_without_mod_aggregate_has_no_groups_and_is_asked_once():
@@ -94,6 +106,69 @@ def test_a_keyword_that_is_for_one_call_keeps_a_state_out(keyword):
     compiled = aggregated(tree)
     assert groups(compiled) == [["a", "c"]]
     assert compiled.not_aggregated == {1: aggregate.ALONE[keyword.partition(":")[0]]}
+
+
+ACROSS = "its place is in an order across hosts"
+
+
+@rows(
+    ("args", "why", "in_fleet"),
+    [
+        ({}, "", ""),
+        ({"no_log": False, "timeout": None}, "", ""),
+        ({"timeout": 5}, aggregate.ALONE["timeout"], aggregate.ALONE["timeout"]),
+        ({FLEET_ORDER: []}, "", ACROSS),
+        ({FLEET_LANE: "l"}, "", ACROSS),
+        ({FLEET_LANE: "l", "no_log": True}, aggregate.ALONE["no_log"], aggregate.ALONE["no_log"]),
+    ],
+)
+def test_in_a_run_across_hosts_an_order_across_them_keeps_a_state_out_too(args, why, in_fleet):
+    assert aggregate.why_alone(args) == why
+    assert aggregate.why_alone_in_fleet(args) == in_fleet
+
+
+CANNOT = "test states cannot be aggregated: the module has no mod_aggregate"
+
+
+@rows(
+    ("state", "option", "why"),
+    [
+        ("test.nop", True, None),
+        ("test.nop", ["test"], CANNOT),
+        ("{test.nop: [{aggregate: true}]}", True, CANNOT),
+        ("{test.nop: [{aggregate: true}]}", None, CANNOT),
+        ("{test.nop: [{aggregate: false}]}", True, None),
+        ("{pkg.installed: [{aggregate: false}]}", True, "its own 'aggregate' says no"),
+        ("pkg.installed", ["gem"], None),
+    ],
+)
+def test_a_state_that_asks_for_a_common_call_and_is_in_none_has_a_reason(state, option, why):
+    compiled = aggregated(f"a: {state}\nb: gem.installed\nc: gem.installed\n", option)
+    assert compiled.not_aggregated.get(0) == why
+
+
+@rows(
+    ("tree", "option", "expected"),
+    {
+        "a module whose states form no group": (
+            "a: gem.installed\nb: {gem.installed: [{require: [a]}]}\nc: pkg.installed\nd: pkg.installed\n",
+            True,
+            [["c", "d"]],
+        ),
+        "each state asks itself": (
+            "a: {pkg.installed: [{aggregate: true}]}\nb: {pkg.installed: [{aggregate: true}]}\n",
+            None,
+            [["a", "b"]],
+        ),
+        "a state that is tested before": (
+            "t: {test.nop: [{prereq: [z]}]}\nz: test.nop\na: pkg.installed\nb: pkg.installed\n",
+            True,
+            [["a", "b"]],
+        ),
+    }.values(),
+)
+def test_nothing_before_them_keeps_states_from_their_group(tree, option, expected):
+    assert groups(aggregated(tree, option)) == expected
 
 
 def test_one_state_that_asks_absorbs_the_later_ones():
@@ -140,17 +215,30 @@ def test_why_a_state_is_in_no_group():
     }
 
 
+@rows(
+    "before",
+    [
+        "c: {pkg.installed: [{require: [a, b]}]}",
+        "t: {test.nop: [{require: [a]}]}\nc: {pkg.installed: [{require: [t]}]}",
+    ],
+)
+def test_a_state_is_said_to_depend_on_the_first_of_the_last_members_before_it(before):
+    compiled = aggregated(f"a: pkg.installed\nb: pkg.installed\n{before}\n")
+    assert groups(compiled) == [["a", "b"]]
+    assert [why.partition(" (")[0] for why in compiled.not_aggregated.values()] == ["it depends on s:a"]
+
+
 def test_members_have_one_order_stage():
     tree = "a: {pkg.installed: [{order: 1}]}\nb: pkg.installed\nc: {pkg.installed: [{order: 1}]}\nd: pkg.installed\n"
-    compiled = aggregated(tree)
-    assert groups(compiled) == [["a", "c"], ["b", "d"]]
-    assert reachable(compiled, 0, 2)
+    compiled = aggregated(f"{tree}e: {{pkg.installed: [{{order: 1}}]}}\nf: pkg.installed\n")
+    assert groups(compiled) == [["a", "c", "e"], ["b", "d", "f"]]
+    assert reachable(compiled, 0, 3)
 
 
-def test_a_group_has_at_most_500_members():
-    tree = "".join(f"p{i}: pkg.installed\n" for i in range(1001))
-    compiled = aggregated(tree)
-    assert [len(members) for members in groups(compiled)] == [500, 500]
+@pytest.mark.parametrize(("count", "full"), [(501, 1), (1001, 2)])
+def test_a_group_has_at_most_500_members(count, full):
+    compiled = aggregated("".join(f"p{i}: pkg.installed\n" for i in range(count)))
+    assert [len(members) for members in groups(compiled)] == [500] * full
     assert list(compiled.not_aggregated.values()) == ["its group is full (500 states)"]
 
 
@@ -174,6 +262,7 @@ def test_paths_through_sets_count():
     }
     compiled = aggregated(tree)
     assert groups(compiled) == [["p1", "p3"]]
+    assert [why.partition(" (")[0] for why in compiled.not_aggregated.values()] == ["it depends on s:p1"]
 
 
 def test_groups_of_a_second_module_see_those_of_the_first():
