@@ -59,11 +59,12 @@ _Members = dict[int, None]
 class Transactions:
     """Forms the transactions of a plan, while the chunks are visited in serial order.
 
-    ``refuses(chunk, first)`` returns what `MOD_TRANSACTION` of its module says, None if the module has none.
+    ``refuses(chunk, first)`` returns what `MOD_TRANSACTION` of its module says, None if the module has none or if
+    states of it say what to aggregate.
     ``off`` is why there are no transactions at all, "" if there may be some.
     """
 
-    def __init__(self, builder: PlanBuilder, refuses: Callable[[LowChunk, bool], str | None], off: str = "") -> None:
+    def __init__(self, builder: PlanBuilder, refuses: Callable[[LowChunk, bool], str | None], off: str) -> None:
         self.refused: dict[int, str] = {}
         self._builder = builder
         self._refuses = refuses
@@ -72,7 +73,6 @@ class Transactions:
         self._open: dict[str, _Members] = {}
         self._groups: list[_Members] = []
         self._checked = {node.chunk for node in builder.nodes if node.kind is _CHECK}
-        self._taken = {member for node in builder.nodes if node.kind is _GROUP for member in node.members}
 
     def of(self, number: int) -> Callable[[Iterable[int]], _Members] | None:
         """Visit a chunk. If a transaction may take it in, return what decides so, given what the chunk waits for.
@@ -83,7 +83,7 @@ class Transactions:
         if chunk.args.get("failhard"):
             self._open.clear()
         alone = self._refuses(chunk, True)
-        if alone is None or number in self._taken:
+        if alone is None:
             return None
         alone = self._off or _why_alone(chunk.args, checked=number in self._checked) or alone
         if alone:
@@ -157,9 +157,9 @@ def _why_alone(args: dict[str, Any], *, checked: bool) -> str:
 
 
 def _why_not_with(members: _Members, chunk: LowChunk) -> str:
-    condition = next((keyword for keyword in CONDITIONS_BEFORE if keyword in chunk.args), "")
-    if condition:
-        return f"its {condition} is evaluated in its own place"
+    for condition in CONDITIONS_BEFORE:
+        if condition in chunk.args:
+            return f"its {condition} is evaluated in its own place"
     return f"the transaction before it is full ({MAX_MEMBERS} states)" if len(members) >= MAX_MEMBERS else ""
 
 
@@ -219,7 +219,7 @@ class _Earlier:
                 latest[each] if self._takes_no_time(each) else self._builder.rank[each]
                 for each in dag.predecessors(current)
             )
-            latest[current] = max(ranks, default=-1)
+            latest[current] = max(ranks)
         return latest[node]
 
 

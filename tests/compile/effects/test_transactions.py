@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reached import reach
+from tables import rows
 from trees import FakeStates, chunk_of, ids, plan
 
-from asyncstate.model.plan import NodeKind
+from asyncstate.errors import Issue
+from asyncstate.model.plan import Node, NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.machine import Machine
 from asyncstate.run.validation import ValidatingMachine
@@ -15,20 +17,25 @@ from asyncstate.run.validation import ValidatingMachine
 def footprint(low):
     if low["state"] == "pkg":
         return {"reads": ["path:/etc/apt/**"], "writes": ["pkgdb"]}
+    if low["state"] == "gem":
+        return {"writes": [f"gem:{low['name']}"]}
     return {"writes": [f"path:{low['name']}"]}
 
 
 def hook(low, first):
     if low["fun"] != "installed":
         return "another function"
-    return "not first" if first and low.get("last") else ""
+    if first is False and low.get("fresh"):
+        return "not later"
+    return "not first" if first is True and low.get("last") else ""
 
 
 def compiled(tree, **options):
     states = FakeStates(
         "test.mod_watch",
         "pkg.mod_aggregate",
-        footprints=dict.fromkeys(("pkg", "file", "service"), footprint),
+        "gem.mod_aggregate",
+        footprints=dict.fromkeys(("pkg", "gem", "file", "service"), footprint),
         hooks={"pkg.mod_transaction": options.pop("hook", hook)},
     )
     return plan(tree, states=states, **{"implicit_order": "footprint", **options})
@@ -86,27 +93,70 @@ def test_what_separates_two_package_states(between):
     assert why(joined)["a"] == "no later pkg state can join it"
 
 
-@pytest.mark.parametrize(
-    "second",
+BEHIND_A = "it waits for s:a (/memory/base/s.sls:1), which does not come before s:a (/memory/base/s.sls:1)"
+OWN_CALL = "which is for a call of its own"
+
+
+@rows(
+    ("second", "reason"),
+    {
+        "require: [a]": BEHIND_A,
+        "onchanges: [a]": BEHIND_A,
+        "unless: test -e /usr/bin/b": "its unless is evaluated in its own place",
+        "creates: /usr/bin/b": "its creates is evaluated in its own place",
+        "retry: true": f"it has retry, {OWN_CALL}",
+        "timeout: 3": "its timeout is for its own call, not for that of others",
+        "no_log: true": "it says no_log: the row of a common call would name it",
+        "aggregate: false": "its own 'aggregate' says no",
+        "check_cmd: 'true'": f"it has check_cmd, {OWN_CALL}",
+        "parallel: true": f"it has parallel, {OWN_CALL}",
+        "footprint: {writes: [pkgdb]}": f"it has footprint, {OWN_CALL}",
+        "order: 1": "no later pkg state can join it",
+        "prereq: [t]": f"it has prereq, {OWN_CALL}",
+        "last: true": "not first",
+        "fresh: true": "not later",
+    }.items(),
+)
+def test_what_keeps_a_state_alone(second, reason):
+    joined = compiled(f"a: pkg.installed\nb: {{pkg.installed: [{{{second}}}]}}\nt: test.nop\n")
+    assert groups(joined) == []
+    assert why(joined)["b"] == reason
+
+
+def test_what_cannot_join_earlier_states_may_be_joined_by_later_ones():
+    joined = compiled("a: pkg.installed\nb: {pkg.installed: [{fresh: true}]}\nc: pkg.installed\n")
+    assert groups(joined) == [["b", "c"]]
+    assert why(joined) == {"a": "no later pkg state can join it"}
+
+
+def test_a_transaction_has_at_most_100_members():
+    joined = compiled("".join(f"p{number}: pkg.installed\n" for number in range(101)))
+    assert [len(members) for members in groups(joined)] == [100]
+    assert why(joined) == {"p100": "the transaction before it is full (100 states)"}
+
+
+@rows(
+    "between",
     [
-        "{pkg.installed: [{require: [a]}]}",
-        "{pkg.installed: [{onchanges: [a]}]}",
-        "{pkg.installed: [{unless: test -e /usr/bin/b}]}",
-        "{pkg.installed: [{retry: true}]}",
-        "{pkg.installed: [{timeout: 3}]}",
-        "{pkg.installed: [{no_log: true}]}",
-        "{pkg.installed: [{aggregate: false}]}",
-        "{pkg.installed: [{check_cmd: 'true'}]}",
-        "{pkg.installed: [{parallel: true}]}",
-        "{pkg.installed: [{footprint: {writes: [pkgdb]}}]}",
-        "{pkg.installed: [{order: 1}]}",
-        "{pkg.installed: [{prereq: [t]}]}",
+        "x: {test.nop: [{require: [a]}, {require_in: [b]}]}",
+        "x: {gem.installed: [{aggregate: true}, {onlyif: [{fun: pkg.version, args: [p]}]}]}\ny: gem.installed",
     ],
 )
-def test_what_keeps_a_state_alone(second):
-    joined = compiled(f"a: pkg.installed\nb: {second}\nt: test.nop\n")
-    assert groups(joined) == []
-    assert "b" in why(joined)
+def test_the_reason_names_what_stands_between(between):
+    reason = "it waits for s:x (/memory/base/s.sls:2), which does not come before s:a (/memory/base/s.sls:1)"
+    assert why(compiled(f"a: pkg.installed\n{between}\nb: pkg.installed\n"))["b"] == reason
+
+
+def test_states_of_one_order_behind_others_work_together():
+    joined = compiled(
+        "x: {test.nop: [{order: 1}]}\ny: {test.nop: [{order: 2}]}\na: {pkg.installed: [{order: 3}]}\n"
+        "b: {pkg.installed: [{order: 3}]}\nz: {test.nop: [{order: 3}]}\n"
+    )
+    assert groups(joined) == [["a", "b"]]
+    [group] = (number for number, node in enumerate(joined.nodes) if node.transaction)
+    assert joined.nodes[group] == Node(NodeKind.GROUP, -1, (2, 3), "pkg x 2 in one transaction", transaction=True)
+    assert joined.rank[group] == joined.rank[2]
+    assert [joined.nodes[each].label for each in joined.dag.predecessors(group)] == ["order 3"]
 
 
 def test_a_state_that_a_prereq_tests_stays_alone():
@@ -149,14 +199,39 @@ def test_what_any_member_waits_for_comes_before_the_first():
     assert joined.dag.predecessors(chunk_of(joined, "b").index)[0] == chunk_of(joined, "x").index
 
 
-@pytest.mark.parametrize("answer", [None, 3, ZeroDivisionError])
-def test_a_hook_that_fails_is_a_warning(answer):
-    def wrong(low, first):
-        return 1 / 0 if answer is ZeroDivisionError else answer
+class Silent(Exception):
+    """An exception without a text."""
 
-    joined = compiled("a: pkg.installed\nb: pkg.installed\n", hook=wrong)
+
+@rows(
+    ("answer", "wrong"),
+    [
+        (None, "it returned NoneType, not text"),
+        (3, "it returned int, not text"),
+        (ValueError("no fit"), "no fit"),
+        (SystemExit(), "SystemExit"),
+        (Silent(), "Silent"),
+    ],
+)
+def test_a_hook_that_fails_is_a_warning(answer, wrong):
+    def hook(low, first):
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    joined = compiled("a: pkg.installed\nb: pkg.installed\n", hook=hook)
+    said = f"mod_transaction of pkg.installed failed: {wrong}"
     assert groups(joined) == []
-    assert any("mod_transaction of pkg.installed failed" in issue.message for issue in joined.warnings)
+    assert why(joined) == dict.fromkeys("ab", said)
+    assert list(joined.warnings) == [Issue(said, "/memory/base/s.sls", line, code="W208") for line in (1, 2)]
+
+
+def test_ctrl_c_ends_a_hook():
+    def hook(low, first):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compiled("a: pkg.installed\n", hook=hook)
 
 
 def test_a_run_with_failhard_does_no_work_early_that_a_failure_may_forbid():
