@@ -92,7 +92,7 @@ class Templates:
         return _calls_read(calls, "its template"), only_prints
 
 
-def texts(value: Any, *, keys: bool) -> Iterator[str]:
+def texts(value: Any, *, keys: bool = False) -> Iterator[str]:
     """Yield every text in nested lists and mappings, with the ``keys`` of mappings or without."""
     waiting = [value]
     while waiting:

@@ -97,7 +97,7 @@ def _command(text: str, args: dict[str, Any]) -> Tested:
         text,
         folder if isinstance(folder, str) else "",
         user if isinstance(user, str) else "",
-        pairs_of(args.get("env")) if args else (),
+        pairs_of(args.get("env")),
     )
     runs_as = (f"user:{user}",) if isinstance(user, str) and user else ()
     touched = (*effects.reads, *effects.writes, *effects.makes)
@@ -111,18 +111,18 @@ def _command(text: str, args: dict[str, Any]) -> Tested:
 def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
     """Return what an entry ``fun: MODULE.FUNCTION`` reads."""
     function = entry.get("fun")
-    module = function.partition(".")[0] if isinstance(function, str) else ""
-    given = [text for key, value in entry.items() if key != "fun" for text in texts(value, keys=False)]
+    module = str(function).partition(".")[0]
+    given = [text for key, value in entry.items() if key != "fun" for text in texts(value)]
     reads = ["grains", *(path for text in given for path in _paths(text))]
     unknown = "" if module in _READ_BY_MODULES else f"what {function} reads is not known"
     programs: dict[str, None] | None = {} if module in _RUN_NOTHING else None
     if module == "cmd":
         programs = {}
-        commands = [_command(text, args) for text in given]
-        for tested in commands:
+        for text in given:
+            tested = _command(text, args)
             programs = _all_of(programs, tested)
-        reads += [name for tested in commands for name in tested.reads]
-        unknown = next((tested.unknown for tested in commands if tested.unknown), "")
+            reads += tested.reads
+            unknown = unknown or tested.unknown
     read = _READ_BY_MODULES.get(module, "")
     if read.endswith(":"):
         reads += ["accounts"] if module in {"user", "group"} else []
@@ -133,7 +133,7 @@ def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
 
 
 def _paths(value: Any) -> Iterator[str]:
-    for text in texts(value, keys=False):
+    for text in texts(value):
         path = text.removeprefix("file://")
         if path.startswith(("/", "~")):
             yield f"{_PATH}{path.rstrip('/')}{_TREE}"
