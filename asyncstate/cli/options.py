@@ -450,7 +450,8 @@ report_options: Callable[[Any], Any] = _all(
             "--profile",
             is_flag=True,
             section="Output",
-            help="Show the slowest states and the critical path. Also, how well the slots were used.",
+            help="Show where the time went: before the run, the functions, the slowest states and the critical path. "
+            "Also, how well the slots were used.",
         ),
         option(
             "--explain",

@@ -9,6 +9,9 @@ import msgspec
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.race import Race
 
+RENDER = "render"
+"""`Phase.what` of a rendering."""
+
 
 class Phase(msgspec.Struct, frozen=True):
     """One piece of work. ``what`` is grains, pillar, compile or render; ``name`` is the SLS that was rendered, else "".

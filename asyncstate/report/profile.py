@@ -1,12 +1,14 @@
-"""The profile of a run: the slowest states, the critical path, and idle slots."""
+"""The profile of a run: the time before it, functions, the slowest states, the critical path, and idle slots."""
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from asyncstate.model.event import (
+    RENDER,
     ChunkFinished,
     ChunkReady,
     ChunkStarted,
@@ -22,10 +24,12 @@ from asyncstate.report.terminal import PLAIN, Palette, count, short_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from asyncstate.model.event import Event
+    from asyncstate.model.event import Event, Phase
     from asyncstate.model.result import Row
 
 _CONDITIONS_CHECKED = frozenset({"met", "change", "skip_watch"})
+_MOST_FUNCTIONS = 5
+_MOST_RENDERED = 3
 
 
 class Timing(msgspec.Struct):
@@ -67,6 +71,8 @@ class Profile:
         self.wall: float = 0.0
         self.concurrency: int = 1
         self.digest: str = ""
+        self.phases: tuple[Phase, ...] = ()
+        """The work before the run."""
         self.began_at: float = 0.0
         """Start of the run, in seconds since the epoch; 0 if unknown."""
         self.ahead: int = 0
@@ -82,6 +88,7 @@ class Profile:
         match event:
             case RunStarted():
                 self.concurrency, self.digest, self.began_at = event.concurrency, event.digest, event.wall
+                self.phases = event.phases
             case ChunkReady(check=False):
                 timing = self._of(event.tag)
                 timing.ready, timing.after = event.time, event.after
@@ -136,6 +143,13 @@ class Profile:
         """Return the ``number`` states that ran longest, longest first."""
         return sorted(self.finished, key=lambda timing: (-timing.seconds, timing.started))[:number]
 
+    def by_function(self) -> list[tuple[str, list[Timing]]]:
+        """Return the states of each function, ``module.function``; the function that took the most time first."""
+        found: dict[str, list[Timing]] = {}
+        for timing in self.finished:
+            found.setdefault(describe_tag(timing.tag).partition(": ")[0], []).append(timing)
+        return sorted(found.items(), key=lambda item: -_total(item[1]))
+
     def critical_path(self) -> list[Timing]:
         """Return the chain of states that leads to the last end: each is the last one that its successor waited for."""
         done = {timing.tag: timing for timing in self.finished}
@@ -169,6 +183,15 @@ def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) 
     if not slowest:
         return
     wall = profile.wall or max(timing.ended for timing in profile.finished)
+    if profile.phases:
+        before = sum(phase.seconds for phase in profile.phases if phase.what != RENDER)
+        yield palette.paint(palette.cyan, f"Before the run: {short_time(before)}")
+        yield from _before(profile.phases)
+        yield ""
+    yield palette.paint(palette.cyan, "Functions")
+    for function, timings in profile.by_function()[:_MOST_FUNCTIONS]:
+        yield f"  {short_time(_total(timings)):>8}  {function}, {count(len(timings), 'state')}"
+    yield ""
     yield palette.paint(palette.cyan, "Slowest states")
     yield from _table(slowest, wall)
     yield ""
@@ -182,6 +205,23 @@ def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) 
         took = short_time(profile.ahead_seconds)
         yield f"Fetched ahead: {count(profile.ahead, 'download')}, {took} beside the states."
     yield _advice(profile, wall, on_path, waits)
+
+
+def _total(timings: Sequence[Timing]) -> float:
+    return sum(timing.seconds for timing in timings)
+
+
+def _before(phases: Sequence[Phase]) -> Iterator[str]:
+    """Yield a line for the grains, the pillar and the compilation, each with what it rendered."""
+    for number, phase in enumerate(phases):
+        if phase.what == RENDER:
+            continue
+        rendered = list(takewhile(lambda each: each.what == RENDER, phases[number + 1 :]))
+        longest = sorted(rendered, key=lambda each: -each.seconds)[:_MOST_RENDERED]
+        files = ", ".join(f"{each.name} {short_time(each.seconds)}" for each in longest)
+        took = short_time(sum(each.seconds for each in rendered))
+        of_it = f"; {took} to render {count(len(rendered), 'file')}: {files}" if rendered else ""
+        yield f"  {short_time(phase.seconds):>8}  {phase.what}{of_it}"
 
 
 def _table(timings: Sequence[Timing], wall: float) -> Iterator[str]:

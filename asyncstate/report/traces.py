@@ -12,6 +12,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
 from asyncstate.model.event import (
+    RENDER,
     ChunkFinished,
     ChunkReady,
     ChunkRetried,
@@ -180,7 +181,7 @@ class RunTrace:
         )
         self._below = within = trace.set_span_in_context(run, self._parent)
         for phase in phases:
-            if phase.what != "render":
+            if phase.what != RENDER:
                 within = self._below
             span = self._tracer.start_span(
                 f"{phase.what} {phase.name}".rstrip(),
@@ -188,7 +189,7 @@ class RunTrace:
                 attributes=self._attributes({"sls": phase.name} if phase.name else {}),
                 start_time=round(phase.wall * 1e9),
             )
-            if phase.what != "render":
+            if phase.what != RENDER:
                 within = trace.set_span_in_context(span, self._below)
             span.end(round((phase.wall + phase.seconds) * 1e9))
         return run

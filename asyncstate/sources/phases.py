@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from asyncstate.model.event import Phase
+from asyncstate.model.event import RENDER, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,4 +57,4 @@ def rendering(sls: str) -> Iterator[None]:
     try:
         yield
     finally:
-        noted.append(Phase("render", sls, wall, time.perf_counter() - began))
+        noted.append(Phase(RENDER, sls, wall, time.perf_counter() - began))

@@ -6,6 +6,7 @@ import io
 import re
 
 import pytest
+from msgspec import structs
 from plans import PlanBuilder
 
 from asyncstate.model.event import (
@@ -14,6 +15,7 @@ from asyncstate.model.event import (
     ChunkReady,
     ChunkRetried,
     ChunkStarted,
+    Phase,
     PrefetchEnded,
     PrefetchStarted,
     RunFinished,
@@ -321,3 +323,27 @@ def test_a_listener_follows_the_last_state():
 
 def test_a_profile_of_nothing_is_empty():
     assert list(profile_lines(Profile())) == []
+
+
+def test_a_profile_names_the_work_before_the_run_and_the_functions():
+    spent = [("grains", "", 0.02), ("pillar", "", 0.1), ("render", "top", 0.04), ("compile", "", 1.5)]
+    spent += [("render", f"web.part{number}", number / 10) for number in range(5)]
+    phases = tuple(Phase(what, name, 0.0, seconds) for what, name, seconds in spent)
+    script = Script()
+    script.events[0] = structs.replace(script.events[0], phases=phases)
+    script.start("a", 0.0).finish("a", 1.0).start("b", 1.0).finish("b", 3.0)
+    script.add(ChunkFinished, 4.0, tag="file_|-c_|-/c_|-managed", row={"result": True, "changes": {}}, why="met")
+    profile = Profile()
+    script.end(4.0).play(profile)
+    lines = list(profile_lines(profile))
+    assert lines[: lines.index("Slowest states")] == [
+        "Before the run: 1.6 s",
+        "     20 ms  grains",
+        "    100 ms  pillar; 40 ms to render 1 file: top 40 ms",
+        "     1.5 s  compile; 1.0 s to render 5 files: web.part4 400 ms, web.part3 300 ms, web.part2 200 ms",
+        "",
+        "Functions",
+        "     3.0 s  test.nop, 2 states",
+        "      0 ms  file.managed, 1 state",
+        "",
+    ]
