@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from typing import Any
 
@@ -38,15 +37,9 @@ def list_pkgs(
     (``use_context: False`` always queries).
     """
     kinds = _listing(use_cache=bool(kwargs.get("use_context", True)))
-    if removed:
-        found = copy.deepcopy(kinds["removed"])
-    else:
-        found = copy.deepcopy(kinds["purge_desired"])
-        if not purge_desired:
-            found.update(copy.deepcopy(kinds["installed"]))
-    if not versions_as_list:
-        return {name: ",".join(versions) for name, versions in found.items()}
-    return found
+    wanted = ("removed",) if removed else ("purge_desired",) if purge_desired else ("purge_desired", "installed")
+    found = {name: versions for kind in wanted for name, versions in kinds[kind].items()}
+    return {name: list(versions) if versions_as_list else ",".join(versions) for name, versions in found.items()}
 
 
 def now_installed() -> dict[str, list[str]]:
