@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
 import re
 from typing import Any, Final
 
-_MONTHS: Final = {name: number for number, name in enumerate(calendar.month_abbr) if name for name in (name.lower(),)}
-_WEEKDAYS: Final = {name.lower(): number for number, name in enumerate(calendar.day_abbr)}
-_MONTH: Final = r"(?P<month_name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_WEEKDAY: Final = r"(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+from asyncstate.pattern import lazy_pattern
+
+_MONTHS: Final = dict(zip("jan feb mar apr may jun jul aug sep oct nov dec".split(), range(1, 13), strict=True))
+_WEEKDAYS: Final = dict(zip("mon tue wed thu fri sat sun".split(), range(7), strict=True))
+_MONTH: Final = rf"(?P<month_name>{'|'.join(_MONTHS)})[a-z]*\.?"
+_WEEKDAY: Final = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})[a-z]*"
 _UNIT: Final = r"(?P<unit>sec|second|min|minute|hour|day|week|fortnight|month|year)"
 
 _PATTERNS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         r"@(?P<stamp>-?\d+(?:\.\d+)?)",
         r"(?P<year>\d{4})-?W(?P<week>\d{2})(?:-?(?P<day_of_week>[1-7]))?(?!\d)",

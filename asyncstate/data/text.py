@@ -10,8 +10,10 @@ import uuid as uuids
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
+from asyncstate.pattern import lazy_pattern
+
 _NAMESPACE: Final = uuids.UUID("91633EBF-1C86-5E33-935A-28061F4B480E")  # Salt's, for the same values of `uuid`
-_SIZE: Final = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
+_SIZE: Final = lazy_pattern(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
 _UNITS: Final = "bkmgtpezy"
 
 

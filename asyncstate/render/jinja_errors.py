@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from jinja2.exceptions import SecurityError
 
 from asyncstate.data.excerpt import excerpt_around
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError, place_in_plugin
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from asyncstate.render.jinja_loader import RootsLoader
     from asyncstate.render.jinja_options import Source
 
-_UNKNOWN: Final = re.compile(r"No (filter|test) named '(\w+)'")
-_NOT_EXPORTED: Final = re.compile(r"the template '([^']+)' .*does not export the requested name '(\w+)'")
-_EXPORTING: Final = re.compile(r"\{%[-+]?\s*(?:set|macro|import_\w+\s\S+\s+as)\s+([A-Za-z]\w*)")
+_UNKNOWN: Final = lazy_pattern(r"No (filter|test) named '(\w+)'")
+_NOT_EXPORTED: Final = lazy_pattern(r"the template '([^']+)' .*does not export the requested name '(\w+)'")
+_EXPORTING: Final = lazy_pattern(r"\{%[-+]?\s*(?:set|macro|import_\w+\s\S+\s+as)\s+([A-Za-z]\w*)")
 _NEXT_STEPS: Final = (
     (TemplateNotFound, "", "correct the path, which begins at a file root, or add the file"),
     (ZeroDivisionError, "", "the divisor is 0 here: test it with {% if … %}, or give it another default"),

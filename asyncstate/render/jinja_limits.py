@@ -18,6 +18,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.nodes import Call, EnvironmentAttribute
 
 from asyncstate.data.limits import CONTAINERS, TooMuch, check_written
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,8 +42,8 @@ METHODS: Final = frozenset({BuiltinMethodType, MethodType, FunctionType})
 """The types of methods of strings, lists and numbers; the sandbox wraps ``str.format`` in a function."""
 _OF_JINJA: Final = frozenset({"_block_vars", "_loop_vars"})
 """Arguments that Jinja adds to calls in loops and blocks, and removes later."""
-_WIDTH: Final = re.compile(r"\d{7,}")
-_WIDTH_GIVEN: Final = re.compile(r":[^{}]*\{")
+_WIDTH: Final = lazy_pattern(r"\d{7,}")
+_WIDTH_GIVEN: Final = lazy_pattern(r":[^{}]*\{")
 _TOGETHER: Final = 4096
 
 

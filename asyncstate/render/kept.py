@@ -14,8 +14,8 @@ import marshal
 import os
 import stat
 import threading
+from _frozen_importlib_external import MAGIC_NUMBER  # `importlib.util` is not imported otherwise
 from contextlib import contextmanager, suppress
-from importlib.util import MAGIC_NUMBER
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from asyncstate._code_pack import UNREADABLE, source_stamp, write_pack

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.nearest import nearest
+from asyncstate.pattern import lazy_pattern
 from asyncstate.sources.fileclient import top_path
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
     from asyncstate.render.context import RenderContext
 
-_LACKING = re.compile(r"has no attribute '([^'\n]+)'")
+_LACKING = lazy_pattern(r"has no attribute '([^'\n]+)'")
 _STEP = r"""(?:\.\w+|\[\s*(?:'[^'\n]*'|"[^"\n]*")\s*\])"""
-_STEPS = re.compile(_STEP)
+_STEPS = lazy_pattern(_STEP)
 _SHOWN = 8
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import pprint
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from xml.dom import minidom
-from xml.etree import ElementTree as ET
 
 from jinja2 import StrictUndefined, TemplateRuntimeError, nodes
 from jinja2.environment import TemplateModule
@@ -28,6 +25,7 @@ from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
     import logging
+    from xml.etree.ElementTree import Element
 
     from jinja2 import Environment
     from jinja2.parser import Parser
@@ -93,17 +91,22 @@ def tojson(val: Any, indent: int | str | None = None, **options: Any) -> str:
 
 def format_python(value: Any) -> Markup:
     """Write the data as Python literals, on several lines if necessary."""
+    import pprint  # noqa: PLC0415 - few templates print Python
+
     return Markup(pprint.pformat(value).strip())  # noqa: S704
 
 
 def format_xml(value: Any) -> Markup:
     """Write XML: scalars of a dict become attributes, lists repeat their element."""
-    root: ET.Element | None = None
+    from xml.dom import minidom  # noqa: PLC0415 - few templates print XML
+    from xml.etree.ElementTree import tostring  # noqa: PLC0415
+
+    root: Element | None = None
     for tag, content in _xml_items(value):
         root = _xml_add(None, tag, content)
     if root is None:
         raise TemplateRuntimeError("Value is empty. Cannot render as XML")
-    return Markup(minidom.parseString(ET.tostring(root)).toprettyxml(indent=" "))  # noqa: S318, S704 - made by ourselves
+    return Markup(minidom.parseString(tostring(root)).toprettyxml(indent=" "))  # noqa: S318, S704 - made by ourselves
 
 
 def _xml_items(value: Any) -> list[tuple[str, Any]]:
@@ -114,12 +117,14 @@ def _xml_items(value: Any) -> list[tuple[str, Any]]:
     raise TemplateRuntimeError("Value is not a dict or list. Cannot render as XML")
 
 
-def _xml_add(parent: ET.Element | None, tag: str, content: Any) -> ET.Element | None:
+def _xml_add(parent: Element | None, tag: str, content: Any) -> Element | None:
+    from xml.etree.ElementTree import Element, SubElement  # noqa: PLC0415 - as above
+
     if isinstance(content, list):
         for item in content:
             _xml_add(parent, tag, item)
         return parent
-    element = ET.Element(tag) if parent is None else ET.SubElement(parent, tag)
+    element = Element(tag) if parent is None else SubElement(parent, tag)
     if isinstance(content, (str, int, float)):
         element.text = str(content)
         return element

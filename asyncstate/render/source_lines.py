@@ -10,10 +10,11 @@ import re
 from bisect import bisect_right
 from typing import Final
 
+from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
-_SYNTAX: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
-_SEVERAL_LINES: Final = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
+_SYNTAX: Final = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+_SEVERAL_LINES: Final = lazy_pattern(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
 
 
 class SourceLines:

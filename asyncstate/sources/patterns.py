@@ -13,6 +13,8 @@ import sys
 from functools import lru_cache
 from typing import Final
 
+from asyncstate.pattern import lazy_pattern
+
 _SECONDS: Final = 5
 """Time limit of a pattern for one text, in seconds."""
 _PATIENCE: Final = 120
@@ -20,7 +22,7 @@ _PATIENCE: Final = 120
 _SHORT: Final = 16
 """Shorter texts need no trial: there are few ways to match."""
 _MOST_WAYS: Final = 10**9
-_REPETITION: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
+_REPETITION: Final = lazy_pattern(r"[*+]|\{\d*,?\d*\}")
 _TRIAL: Final = f"""
 import marshal, re, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
