@@ -59,7 +59,8 @@ class LinkedPaths:
         for place, source in copies:
             self._copied.setdefault(place, {}).update({source: None, **self._copied.get(source, {})})
         found = [(plain_path(path), target) for path, target in made if path.startswith("/") and target]
-        found += self._taken_along(found, copies)
+        if copies:
+            found += self._taken_along(found, copies)
         for path, target in found:
             self._add(path, target)
         for path, target in found:  # a link in a folder that has several names
@@ -96,21 +97,20 @@ class LinkedPaths:
     def _taken_along(self, found: list[tuple[str, str]], copies: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Yield the links of the tree that are copied, or are in what is copied, at their new places."""
         said: dict[str, dict[str, None]] = {}
-        for path, target in found if copies else ():
+        for path, target in found:
             said.setdefault(path, {})[target] = None
         links = sorted(said)
         for place, source in copies:
-            taken = {place: list(said.get(source, ()))}
+            taken = {place: list(said[source])} if source in said else {}
             for path in islice(links, bisect_left(links, f"{source}/"), None):
                 if not path.startswith(f"{source}/"):
                     break
                 taken[f"{place}{path[len(source) :]}"] = list(said[path])
             for path, targets in taken.items():
                 yield from ((path, target) for target in targets)
-                if targets and path not in said:
+                if path not in said:
                     insort(links, path)
-                if targets:
-                    said.setdefault(path, {}).update(dict.fromkeys(targets))
+                said.setdefault(path, {}).update(dict.fromkeys(targets))
 
     def _others_of(self, path: str, own: Iterable[str]) -> Iterable[str]:
         if path not in own:
@@ -131,10 +131,7 @@ class LinkedPaths:
         while above != "/":
             outside = [target for target in targets if not target.startswith(f"{above}/") and target != above]
             if outside:
-                below = self._below.setdefault(above, {})
-                below.update(dict.fromkeys(outside))
-                if len(below) > _MOST_TARGETS:
-                    self._below[above] = _folders_of(below)
+                self._below[above] = _folders_of((*self._below.get(above, ()), *outside))
             above = posixpath.dirname(above)
 
     def _others(self, path: str) -> tuple[str, ...]:
@@ -172,20 +169,20 @@ class LinkedPaths:
         if self._copied:
             origins += [(source, end) for end in _ends(path) for source in self._copied.get(path[:end], ())]
         for source, start in origins:
-            end, target = self._first_link(f"{source}{path[start:]}", len(source))
-            if target:
-                end += start - len(source)
+            link = self._first_link(f"{source}{path[start:]}", len(source))
+            if link is not None:
+                end, target = link[0] + start - len(source), link[1]
                 folder = posixpath.dirname(path[:end])
                 yield plain_path(f"{posixpath.join(folder, target)}{path[end:]}")
 
-    def _first_link(self, path: str, start: int) -> tuple[int, str]:
-        """Return where in a path the first link ends that is there, at ``start`` or later, and what it says, or ""."""
+    def _first_link(self, path: str, start: int) -> tuple[int, str] | None:
+        """Return where in a path the first link ends that is there, at ``start`` or later, and what it says."""
         if self._links is not None and self._links(path) != path:
             for end in _ends(path):
                 target = self._links.target(path[:end]) if end >= start else ""
                 if target:
                     return end, target
-        return 0, ""
+        return None
 
 
 def _ends(path: str) -> Iterator[int]:

@@ -9,6 +9,7 @@ import pytest
 from bundled_states import edges_between
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import rows
 
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.sources.real_paths import RealPaths
@@ -62,9 +63,13 @@ NAMES = {
     "a tree with a link in it": ({}, {"/srv/current": "/opt/v1"}, "path:/srv/**", {"path:/opt/v1/**"}),
     "a tree with a link within it": ({}, {"/srv/current": "v1"}, "path:/srv/**", set()),
     "a made folder with marks": ({}, {"/srv/a": "b"}, "path:/srv/a?0700:u:u", {"path:/srv/b?0700:u:u"}),
+    "a folder made below one that is there": ({}, {"/srv/a": "b"}, "path:/srv/a//c/d?0700:u:u", {"path:/srv/b//c/d?0700:u:u"}),
     "an entry": ({"etc_hosts": "/srv/hosts"}, {}, "path:/etc/hosts#web", {"path:/srv/hosts#web"}),
+    "an entry with a hash": ({"etc_hosts": "/srv/hosts"}, {}, "path:/etc/hosts#web#1", {"path:/srv/hosts#web#1"}),
     "a folder with a hash": ({}, {"/srv/#1": "v1"}, "path:/srv/#1/a", {"path:/srv/v1/a"}),
     "the root": ({}, {"/srv/current": "/opt"}, "path:/**", set()),
+    "without a target": ({}, {"/srv/a": ""}, "path:/srv/a/b", set()),
+    "at a relative path": ({}, {"srv/a": "b"}, "path:/srv/a/c", set()),
     "not plain": ({}, {"/srv/current/": "v1"}, "path:/srv/x/../current//a", {"path:/srv/v1/a"}),
 }  # fmt: skip
 
@@ -88,12 +93,36 @@ def test_what_a_link_that_grows_makes_may_be_any_folder():
     assert ("s1", "s2") in edges_between(grows, makes, "file.managed: [{name: /b/c}]")
 
 
-@pytest.mark.parametrize(("targets", "names"), [(60, 61), (100, 2), (1_000, 2)])
-def test_a_link_with_many_targets_leads_to_all_of_them(targets, names):
-    paths = LinkedPaths(None, [("/a", f"/b/v{number}") for number in range(targets)])
-    found = paths.all_names(("path:/a/x",))
-    assert len(found) == names
-    assert all(covered(f"/b/v{number}/x", found) for number in range(targets))
+def test_who_makes_a_link_in_a_folder_that_grows_may_make_it_anywhere():
+    paths = LinkedPaths(None, [("/a", "/a/a")])
+    assert paths.all_names(("path:/a/l",), own=["/a/l"]) == ("path:/a/l", "path:/**")
+
+
+@rows(("depth", "other"), [(63, f"path:/b{'/x' * 63}"), (64, "path:/**")])
+def test_a_link_leads_anywhere_where_its_paths_are_very_deep(depth, other):
+    name = f"path:/a{'/x' * depth}"
+    assert LinkedPaths(None, [("/a", "/b")]).all_names((name,)) == (name, other)
+
+
+@rows(
+    ("count", "folder", "expected"),
+    [
+        (63, "/X/", None),
+        (64, "/X/", {"path:/X/**", "path:/c/**"}),
+        (64, "/", {"path:/**", "path:/c/**"}),
+        (511, "/X/", {"path:/X/**", "path:/c/**"}),
+        (512, "/X/", {"path:/**"}),
+    ],
+)
+def test_a_link_with_many_targets_leads_to_all_of_them(count, folder, expected):
+    targets = ["/c/v0", *(f"{folder}v{number}" for number in range(1, count))]
+    found = LinkedPaths(None, [("/a", target) for target in targets]).all_names(("path:/a",))
+    assert set(found) == {"path:/a", *(expected or (f"path:{target}" for target in targets))}
+
+
+def test_the_root_and_a_link_to_itself_have_no_other_name():
+    assert LinkedPaths(RealPaths()).all_names(("path:/**",)) == ("path:/**",)
+    assert LinkedPaths(None, [("/a", "/a")]).all_names(("path:/a/**",)) == ("path:/a/**",)
 
 
 def covered(path, names):
@@ -103,6 +132,7 @@ def covered(path, names):
 
 COPIES = {
     "a link of the tree": ({}, [("/srv/a", "v1")], [("/srv/b", "/srv/a")], "/srv/b/x", "/srv/v1/x"),
+    "a link of the tree at its old place": ({}, [("/srv/a", "v1")], [("/srv/b", "/srv/a")], "/srv/a/x", "/srv/v1/x"),
     "a link that is there": ({"srv_a": "v1"}, [], [("/srv/b", "/srv/a")], "/srv/b/x", "/srv/v1/x"),
     "a relative link elsewhere": ({"srv_a": "v1"}, [], [("/opt/b", "/srv/a")], "/opt/b/x", "/opt/v1/x"),
     "a link in a folder": ({}, [("/srv/a/l", "/v1")], [("/opt/b", "/srv/a/")], "/opt/b/l/x", "/v1/x"),
@@ -110,6 +140,11 @@ COPIES = {
     "a link that is there, in a folder": ({"a_l": "v1"}, [], [("/b", "/a")], "/b/l/x", "/b/v1/x"),
     "a link that is there, twice": ({"a_l": "/v1"}, [], [("/b", "/a"), ("/c", "/b")], "/c/l/x", "/v1/x"),
     "into itself": ({}, [("/a/l", "/v1")], [("/a/b", "/a")], "/a/b/l/x", "/v1/x"),
+    "of two copies": ({}, [("/a/l", "/v1"), ("/c/l", "/v2")], [("/b", "/a"), ("/d", "/c")], "/d/l/x", "/v2/x"),
+    "of nothing, then of a link": ({}, [("/b/l", "/v1")], [("/b/x", "/e"), ("/c", "/b")], "/c/l/x", "/v1/x"),
+    "a link that is there beside them": ({"srv_a": "v1"}, [], [("/c", "/b")], "/srv/a/x", "/srv/v1/x"),
+    "a relative link from deeper down": ({"srv_data_a": "v1"}, [], [("/b", "/srv/data")], "/b/a/x", "/b/v1/x"),
+    "out of a link": ({"l": "/data", "l_a_k": "/v1"}, [], [("/b", "/l/a")], "/b/k/x", "/v1/x"),
 }
 
 
@@ -141,6 +176,17 @@ def test_links_of_a_tree_that_are_many_count_by_their_folders(target, folder):
     names = LinkedPaths(None, made).all_names(("path:/etc/**",))
     assert f"path:{folder}/**" in names
     assert len(names) < 40
+
+
+@rows(
+    ("count", "folders", "expected"),
+    [(32, 1, None), (33, 1, {"path:/t/0/**"}), (33, 32, {f"path:/t/{number}/**" for number in range(32)})],
+)
+def test_up_to_32_targets_or_folders_count_one_by_one(count, folders, expected):
+    targets = [f"/t/{number % folders}/x{number}" for number in range(count)]
+    paths = LinkedPaths(None, [(f"/etc/a/x{number}", target) for number, target in enumerate(targets)])
+    found = set(paths.all_names(("path:/etc/**",))) - {"path:/etc/**"}
+    assert found == (expected or {f"path:{target}/**" for target in targets})
 
 
 FOLDERS = st.sampled_from(["a", "b", "c"])
