@@ -7,6 +7,7 @@ packages with a similar name, a file directly in ``/etc`` to any.
 
 from __future__ import annotations
 
+import os
 from functools import cache, cached_property
 from typing import Protocol
 
@@ -251,6 +252,5 @@ def package_lists(os_family: str) -> PackageLists | None:
     name = _TABLES.get(os_family)
     if name is None:
         return None
-    from importlib.resources import files  # noqa: PLC0415 - a tree without packages needs no list
-
-    return PackageLists(files(__name__).joinpath(name).read_text())
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return PackageLists(file.read())
