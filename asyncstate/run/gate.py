@@ -73,27 +73,31 @@ _FAIL, _MET, _CHANGE = int(Mark.FAIL), int(Mark.MET), int(Mark.CHANGE)
 _ONCHANGES, _ONCHANGESMET, _ONFAIL = int(Mark.ONCHANGES), int(Mark.ONCHANGESMET), int(Mark.ONFAIL)
 _PRE, _PREMET, _SKIP_REQ = int(Mark.PRE), int(Mark.PREMET), int(Mark.SKIP_REQ)
 
+# Read once, as is the kind of a node: see `NodeKind`.
+_OF_ONFAIL, _OF_ONCHANGES = RequisiteKind.ONFAIL, RequisiteKind.ONCHANGES
+_OF_WATCH, _OF_PREREQ = RequisiteKind.WATCH, RequisiteKind.PREREQ
+
 
 def target_marks(family: RequisiteKind, outcome: Outcome) -> int:
     """Return the marks that one finished target leaves on a requisite of ``family``."""
     marks = _SKIP_REQ if outcome.skip_req else 0
-    if family is RequisiteKind.ONFAIL:
+    if family is _OF_ONFAIL:
         if outcome.result is True:
             return marks | _ONFAIL
-    elif family is RequisiteKind.ONCHANGES:
+    elif family is _OF_ONCHANGES:
         return marks | (_ONCHANGES if outcome.result is False or not outcome.changed else _ONCHANGESMET)
     elif outcome.result is False:
         return marks | _FAIL
-    if family is RequisiteKind.WATCH and outcome.changed:
+    if family is _OF_WATCH and outcome.changed:
         return marks | _CHANGE
-    if family is RequisiteKind.PREREQ:
+    if family is _OF_PREREQ:
         return marks | (_PREMET if outcome.result is None else _PRE)
     return marks | (_MET if outcome.ran else 0)
 
 
 def reduce_marks(kind: RequisiteKind, marks: int) -> int:
     """Apply the rule of one kind, "any" or "all", to the marks of all its targets."""
-    if kind.endswith("_any") or kind is RequisiteKind.ONFAIL:
+    if kind.endswith("_any") or kind is _OF_ONFAIL:
         if marks & (_MET | _CHANGE):
             marks &= ~_FAIL
         if marks & _MET:

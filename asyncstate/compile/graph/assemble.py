@@ -30,16 +30,16 @@ class PlanBuilder:
 
     def __init__(self, graph: RequisiteGraph, serial: Sequence[int], order: SerialOrder) -> None:
         self._graph = graph
-        kinds = graph.kind
+        kinds, is_chunk = graph.kind, NodeKind.CHUNK
         self.number: list[int] = [-1] * len(graph.chunk)
-        chunk_nodes = [node for node in serial if kinds[node] is NodeKind.CHUNK]
+        chunk_nodes = [node for node in serial if kinds[node] is is_chunk]
         for index, node in enumerate(chunk_nodes):
             self.number[node] = index
         self.chunks: tuple[LowChunk, ...] = tuple(
             self._chunk(index, node, order) for index, node in enumerate(chunk_nodes)
         )
-        self.rank: list[int] = [rank for rank, node in enumerate(serial) if kinds[node] is NodeKind.CHUNK]
-        self.nodes: list[Node] = [Node(NodeKind.CHUNK, index) for index in range(len(chunk_nodes))]
+        self.rank: list[int] = [rank for rank, node in enumerate(serial) if kinds[node] is is_chunk]
+        self.nodes: list[Node] = [Node(is_chunk, index) for index in range(len(chunk_nodes))]
         self._add_others(serial)
         self.dag: Dag = Dag(len(self.nodes))
         self.contingent: list[ContingentEdge] = []
@@ -73,9 +73,9 @@ class PlanBuilder:
 
     def _add_others(self, serial: Sequence[int]) -> None:
         """Number checks, groups and sets behind the chunks. Checks and groups also get a rank, as they take time."""
-        graph = self._graph
+        graph, is_chunk = self._graph, NodeKind.CHUNK
         for rank, node in enumerate(serial):
-            if graph.kind[node] is NodeKind.CHUNK:
+            if graph.kind[node] is is_chunk:
                 continue
             self.number[node] = len(self.nodes)
             self.rank.append(rank)

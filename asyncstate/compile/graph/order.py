@@ -195,12 +195,12 @@ class SerialOrder:
 def kahn(graph: RequisiteGraph, key: Callable[[int], Any]) -> list[int]:
     """Sort the nodes of a graph. Sets are left out: their dependents become free with the last member."""
     waiting = graph.in_degrees()
-    kinds = graph.kind
+    kinds, is_set = graph.kind, NodeKind.SET
     after = graph.after
     order: list[int] = []
     heap: list[tuple[Any, int]] = []
     for node, count in enumerate(waiting):
-        if not count and kinds[node] is not NodeKind.SET:
+        if not count and kinds[node] is not is_set:
             heap.append((key(node), node))
     heapify(heap)
     while heap:
@@ -211,7 +211,7 @@ def kahn(graph: RequisiteGraph, key: Callable[[int], Any]) -> list[int]:
             for other in after[free.pop()]:
                 waiting[other] -= 1
                 if not waiting[other]:
-                    if kinds[other] is NodeKind.SET:
+                    if kinds[other] is is_set:
                         free.append(other)
                     else:
                         heappush(heap, (key(other), other))
