@@ -235,14 +235,24 @@ def write_pack(path: str, mode: int, pieces: Callable[[], Iterable[bytes]], fold
     import fcntl  # noqa: PLC0415 - few processes write one
 
     new = f"{path}.new"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(new, flags, mode, dir_fd=folder), "wb") as pack:
         fcntl.flock(pack, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        written = pieces()
-        pack.truncate(0)
-        pack.writelines(written)
-        pack.flush()
-        os.replace(new, path, src_dir_fd=folder, dst_dir_fd=folder)
+        opened, found = os.fstat(pack.fileno()), os.stat(new, dir_fd=folder, follow_symlinks=False)
+        if (opened.st_dev, opened.st_ino) != (found.st_dev, found.st_ino):
+            raise BlockingIOError(new)  # another process has put the opened file in place, and a third may write now
+        if found.st_uid != os.geteuid() or found.st_nlink != 1 or found.st_mode & 0o7777 & ~mode:
+            os.unlink(new, dir_fd=folder)  # left by another user, or another file's content
+            raise PermissionError(new)
+        try:
+            written = pieces()
+            pack.truncate(0)
+            pack.writelines(written)
+            pack.flush()
+            os.replace(new, path, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            os.unlink(new, dir_fd=folder)  # on a full disk, the room is needed
+            raise
 
 
 def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:

@@ -137,8 +137,10 @@ class StateRuntime:
             try:
                 yield self
             finally:
-                self._services.save_results()
-                self._release()
+                try:
+                    self._services.save_results()
+                finally:
+                    self._release()
         finally:
             blocking.discard(token)
             thread_token.set(around)

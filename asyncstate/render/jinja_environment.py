@@ -11,6 +11,7 @@ from collections import OrderedDict
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+import jinja2
 import jinja2.compiler
 from jinja2 import BaseLoader, StrictUndefined, Undefined, pass_context
 from jinja2.sandbox import SandboxedEnvironment
@@ -163,19 +164,28 @@ def environment_for(
     return environment
 
 
-@lru_cache(maxsize=512)
 def compiled(options: Options, text: str, name: str | None, path: str, kept: Kept | None) -> CodeType:
     """Return a template's code, which ``kept`` may have. ``name`` is its path from the root, ``path`` its real path."""
 
     def code() -> CodeType:
         return base_environment(options).compile(text, name, path)
 
-    return code() if kept is None else kept.result(("jinja", _program(), options.syntax, text, name, path), code)
+    place = code_place(options, text, name, path)
+    if not place:
+        key = ("jinja", _program(), options.syntax, options.allow_undefined, text, name, path)
+        place.append(code() if kept is None else kept.result(key, code))
+    return place[0]
+
+
+@lru_cache(maxsize=512)
+def code_place(options: Options, text: str, name: str | None, path: str) -> list[CodeType]:  # noqa: ARG001 - the cache's key
+    """Return the list that holds a template's code for the life of the process; at first it is empty."""
+    return []
 
 
 @cache
 def _program() -> tuple[Any, ...]:
-    return made_by(jinja2.compiler, filters, jinja_limits, serializer, sys.modules[__name__])
+    return made_by(jinja2, jinja2.compiler, filters, jinja_limits, serializer, sys.modules[__name__])
 
 
 def _at_run_time(function: Callable[..., Any]) -> Callable[..., Any]:

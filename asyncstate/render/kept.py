@@ -40,11 +40,29 @@ _LARGEST_NEW: Final = _LARGEST >> 2
 """The number of bytes of new results from which on a process keeps no more of them."""
 _AGE: Final = 50
 """The number of times that the file is written without a use of a part before that part goes."""
+_DAMAGED: Final = (*UNREADABLE, LookupError, ArithmeticError)
+"""The errors of a file that is missing or damaged, or that another version of the program has laid out otherwise."""
 
 
 def made_by(*modules: ModuleType) -> tuple[Any, ...]:
-    """Return what changes with the program: its version, that of Python, and the sources of these modules."""
-    return __version__, MAGIC_NUMBER, *(source_stamp(os.stat(str(module.__file__))) for module in modules)
+    """Return what changes with the program: its version, that of Python, the sources and the versions of these modules.
+
+    Of sources in an archive, it returns a key with which nothing is kept.
+    """
+    versions = (vars(module).get("__version__") for module in modules)
+    try:
+        stamps = [source_stamp(os.stat(str(module.__file__))) for module in modules]
+    except OSError:
+        return (object(),)
+    return __version__, MAGIC_NUMBER, *versions, *stamps
+
+
+def _name(key: tuple[Any, ...]) -> bytes:
+    """Return the name of a key's result; b"" for a key that cannot be written."""
+    try:
+        return hashlib.sha256(marshal.dumps(key, 2)).digest()  # version 2 writes equal values as equal bytes
+    except ValueError:
+        return b""
 
 
 class Kept:
@@ -69,21 +87,27 @@ class Kept:
     def result(self, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
         """Return what ``make`` returned for the same key in this process or an earlier one; else call it.
 
-        ``key`` is all that the result depends on, of types that `marshal` writes. A result that it cannot write is not
-        kept. Raises what ``make`` raises.
+        ``key`` is all that the result depends on. Nothing is kept if `marshal` cannot write it or the result: a
+        template may be named by a Markup, which is no plain text. Raises what ``make`` raises.
         """
-        name = hashlib.sha256(marshal.dumps(key, 2)).digest()  # version 2 writes equal values as equal bytes
-        found = self._found(name)
-        if found is not None:
-            with suppress(*UNREADABLE):
+        name = _name(key)
+        if not name:
+            return make()
+        with suppress(*_DAMAGED):
+            found = self._found(name)
+            if found is not None:
                 kept: _T = marshal.loads(found)[0]  # noqa: S302 - whole, and written by this user
                 return kept
         made = make()
-        if self._waiting < _LARGEST_NEW:
-            with suppress(ValueError):
-                packed = self._new[name] = marshal.dumps([cast("Any", made)])
-                self._waiting += len(packed)
+        with suppress(ValueError):
+            self._keep(name, marshal.dumps([cast("Any", made)]))
         return made
+
+    def _keep(self, name: bytes, packed: bytes) -> None:
+        with self._lock:
+            if self._waiting + len(packed) <= _LARGEST_NEW:
+                self._new[name] = packed
+                self._waiting += len(packed)
 
     def save(self, shown: Callable[[str], str]) -> None:
         """Write the file anew if there are new results, and if there is such a folder that only this user can change.
@@ -91,7 +115,7 @@ class Kept:
         ``shown`` hides the secrets of a text: a result that has one is not written. A full disk, or another process
         that writes the file at this moment, is no error.
         """
-        with self._lock, suppress(*UNREADABLE):
+        with self._lock, suppress(*_DAMAGED):
             texts = ((name, part.decode(errors="replace")) for name, part in self._new.items())
             self._new = {name: self._new[name] for name, text in texts if shown(text) == text}
             if self._new:
@@ -104,10 +128,14 @@ class Kept:
                 os.close(self._file)
             self._file, self._index, self._new = -1, {}, {}
 
+    def __del__(self) -> None:
+        """Close the file of a runtime that was never entered."""
+        self.close()
+
     def _found(self, name: bytes) -> bytes | None:
-        if name in self._new:
-            return self._new[name]
         with self._lock:
+            if name in self._new:
+                return self._new[name]
             if self._index is None:
                 self._index = self._opened()
             place = self._index.get(name)
@@ -127,15 +155,17 @@ class Kept:
             if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
                 return {}
             head = os.pread(file, _DIGEST + _SIZE, 0)
-            length = min(int.from_bytes(head[_DIGEST:], "little"), found.st_size)
+            length = min(int.from_bytes(head[_DIGEST:], "little"), _LARGEST)
             packed = os.pread(file, length, _DIGEST + _SIZE)
             if hashlib.sha256(packed).digest() != head[:_DIGEST]:
                 return {}
             self._begin = _DIGEST + _SIZE + length
-            index: _Index
-            self._written, index = marshal.loads(packed)  # noqa: S302 - as above
-        except UNREADABLE:
+            written, index = marshal.loads(packed)  # noqa: S302 - as above
+        except _DAMAGED:
             return {}
+        if type(written) is not int or type(index) is not dict:
+            return {}
+        self._written = written
         return index
 
     @contextmanager

@@ -9,7 +9,10 @@ from __future__ import annotations
 import io
 import re
 from collections import OrderedDict
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import yaml
 
 from asyncstate.data.limits import plain_data
 from asyncstate.data.yaml import compose, read, scalar
@@ -272,12 +275,18 @@ def _document(text: str, context: RenderContext, *, first_wins: bool, is_file: b
     mapping = OrderedDict if context.ordered else dict
     if not is_file or context.kept is None or context.ordered or len(text) < _WORTH_KEEPING:
         return parse_document(text, context.path, mapping=mapping, first_wins=first_wins)
-    from asyncstate.render.kept import made_by  # noqa: PLC0415 - few trees have large files of plain YAML
 
     def parts() -> tuple[Any, ...]:
         return parse_document(text, context.path, mapping=mapping, first_wins=first_wins).parts()
 
-    return Document.of(context.kept().result(("yaml", made_by(read, compose, scalar), text, first_wins), parts))
+    return Document.of(context.kept().result(("yaml", _yaml_program(), text, first_wins), parts))
+
+
+@cache
+def _yaml_program() -> tuple[Any, ...]:
+    from asyncstate.render.kept import made_by  # noqa: PLC0415 - few trees have large files of plain YAML
+
+    return made_by(yaml, read, compose, scalar)
 
 
 def _jinja(text: str, context: RenderContext, argline: str, template_env: str, *, is_file: bool) -> str:

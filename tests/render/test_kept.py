@@ -1,22 +1,35 @@
 """What renderers made, kept by content: it is found again, and is never more than what a new rendering would make."""
 
+import fcntl
+import gc
+import hashlib
+import itertools
 import json
 import marshal
 import os
 import random
-from collections.abc import Iterable
+import sys
+import threading
+import types
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from asyncstate import Settings, StateRuntime
+from asyncstate._code_pack import write_pack
 from asyncstate.data.yaml.read import Document, parse_document
+from asyncstate.errors import CompileError
 from asyncstate.redact.secrets import Secrets
 from asyncstate.render import jinja_environment, kept, pipe
 from asyncstate.render.jinja_environment import TemplateEnvironment
-from asyncstate.render.kept import Kept
+from asyncstate.render.jinja_options import Options
+from asyncstate.render.kept import Kept, made_by
+
+KEY = hashlib.sha256(marshal.dumps(("key",), 2)).digest()
 
 
 @pytest.fixture
@@ -61,6 +74,26 @@ def test_a_result_is_made_once_in_a_process(folder):
 def test_what_cannot_be_written_is_made_each_time(folder):
     assert result(folder, ("key",), {1, Path("x")}) == {1, Path("x")}
     assert result(folder, ("key",), "other") == "other"
+    assert result(folder, ("key", Markup("x")), "first") == "first"
+    assert result(folder, ("key", Markup("x")), "other") == "other"
+
+
+def test_nothing_is_kept_by_a_program_in_an_archive(folder):
+    module = types.ModuleType("packed")
+    module.__file__ = "/archive.pyz/packed.py"
+    assert [result(folder, (made_by(module), "key"), number) for number in (1, 2)] == [1, 2]
+    assert [result(folder, (made_by(kept), "key"), number) for number in (1, 2)] == [1, 1]
+
+
+def test_a_result_that_is_too_large_does_not_take_the_room_of_others(folder, monkeypatch):
+    monkeypatch.setattr(kept, "_LARGEST_NEW", 1000)
+    results = Kept(str(folder))
+    results.result(("large",), lambda: "x" * 5000)
+    results.result(("small",), lambda: "x")
+    results.save(str)
+    results.close()
+    assert (folder / "compiled").stat().st_size < 1000
+    assert result(folder, ("small",), "y") == "x"
 
 
 def test_an_error_is_not_kept(folder):
@@ -92,6 +125,103 @@ def test_what_others_may_have_written_is_not_believed(folder, what):
     if what == "others write there":
         folder.chmod(0o700)
         assert result(folder, ("key",), "ours") == "theirs"  # nothing was written there
+
+
+@pytest.mark.parametrize("what", ["another user's", "others may write", "a hard link", "a pipe", "a link"])
+def test_what_lies_where_the_new_file_is_written_is_not_written_to(folder, what):
+    new, other = folder / "compiled.new", folder / "other"
+    other.write_text("precious")
+    if what == "a hard link":
+        os.link(other, new)
+    elif what == "a link":
+        new.symlink_to(other)
+    elif what == "a pipe":
+        os.mkfifo(new)
+    else:
+        new.touch(0o600)
+        os.chown(new, 1, 1) if what == "another user's" else new.chmod(0o622)
+    open_before = os.listdir("/proc/self/fd")
+    assert result(folder, ("key",), "ours") == "ours"
+    assert other.read_text() == "precious"
+    assert not (folder / "compiled").exists()
+    assert os.listdir("/proc/self/fd") == open_before
+    new.unlink(missing_ok=True)
+    assert result(folder, ("key",), "ours") == result(folder, ("key",), "other") == "ours"
+
+
+def test_a_file_that_another_process_put_in_place_is_not_written_to(folder, monkeypatch):
+    path, lock = str(folder / "compiled"), fcntl.flock
+
+    def locked_later(file, operation):
+        monkeypatch.undo()
+        write_pack(path, 0o600, lambda: [b"the first"])  # between the opening and the locking by the second
+        (folder / "compiled.new").write_text("half of the thi")
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", locked_later)
+    with pytest.raises(BlockingIOError):
+        write_pack(path, 0o600, lambda: [b"the second"])
+    assert Path(path).read_text() == "the first"
+    assert (folder / "compiled.new").read_text() == "half of the thi"
+
+
+def test_a_full_disk_gets_its_room_back(folder):
+    def pieces() -> Iterator[bytes]:
+        yield b"x" * 100_000
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        write_pack(str(folder / "compiled"), 0o600, pieces)
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("index", "part"),
+    [
+        *(((1, {KEY: place}), b"") for place in [(), 5, ("a", None, b"", 0), (0, -5, b"", 0), (-900, 5, b"", 0)]),
+        *(((1, {KEY: place}), b"") for place in [(0, 1 << 70, b"", 0), (1 << 70, 1, b"", 0), (1 << 40, 5, b"", 0)]),
+        *((index, b"") for index in [None, (1,), (1, [KEY]), (1, None), ("a", {}), (None, {})]),
+        *(((1, {KEY: None}), marshal.dumps(part)) for part in [7, [], {}, None]),
+        ((1, {KEY: None}), b""),
+    ],
+)
+def test_a_file_of_another_layout_changes_no_result(folder, index, part):
+    if index and isinstance(index[-1], dict) and index[-1].get(KEY, 0) is None:
+        index[-1][KEY] = (0, len(part), hashlib.sha256(part).digest(), 0)
+    packed = marshal.dumps(index)
+    file = folder / "compiled"
+    file.write_bytes(hashlib.sha256(packed).digest() + len(packed).to_bytes(8, "little") + packed + part)
+    file.chmod(0o600)
+    assert [result(folder, key, "made") for key in (("key",), ("new",), ("key",))] == ["made"] * 3
+
+
+def test_threads_may_ask_while_the_results_are_saved(folder, monkeypatch):
+    results, errors, done = Kept(str(folder)), list[BaseException](), threading.Event()
+
+    def ask(first: int) -> None:
+        numbers = itertools.count(first)
+        try:
+            while not done.is_set():
+                number = next(numbers)
+                assert results.result(("key", number % 5000), lambda number=number: number % 5000) == number % 5000
+        except BaseException as error:  # noqa: BLE001 - looked at below
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask, args=(first,)) for first in (0, 2500)]
+    switched = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            results.save(str)
+        results.close()
+    finally:
+        sys.setswitchinterval(switched)
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert errors == []
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -201,14 +331,17 @@ class Tree:
     def write(self, name: str, text: str) -> None:
         (self.root / name).write_text(text)
 
-    def chunks(self, *sls: str, secrets: Iterable[str] = ()) -> list[tuple[object, ...]]:
-        settings = Settings(
+    def settings(self, **options: object) -> Settings:
+        return Settings(
             file_roots={"base": [str(self.root)]},
             pillar_roots={"base": [str(self.pillar)]},
             cachedir=str(self.cache),
             state_dir=str(self.cache),
+            **options,
         )
-        with StateRuntime(settings, secrets=Secrets(secrets)).open_sync() as runtime:
+
+    def chunks(self, *sls: str, secrets: Iterable[str] = (), **options: object) -> list[tuple[object, ...]]:
+        with StateRuntime(self.settings(**options), secrets=Secrets(secrets)).open_sync() as runtime:
             return [(chunk.id, chunk.args, chunk.line) for chunk in runtime.compile_sync(sls).chunks]
 
     def kept(self) -> bytes:
@@ -242,7 +375,7 @@ def test_a_kept_text_is_neither_parsed_nor_compiled(tmp_path, monkeypatch):
         "compile",
         lambda self, text, name, path: names.append(name) or compiled(self, text, name, path),
     )
-    jinja_environment.compiled.cache_clear()
+    jinja_environment.code_place.cache_clear()
     tree.chunks("plain", "web")
     assert not any("state 999" in text for text in texts)
     assert names == ["words.sls"]  # of the pillar
@@ -256,6 +389,58 @@ def test_a_process_keeps_no_more_than_a_limit(folder, monkeypatch):
     results.save(str)
     results.close()
     assert 1000 < (folder / "compiled").stat().st_size < 3000
+
+
+def test_every_option_of_a_template_is_in_its_key():
+    class Keys:
+        def __init__(self) -> None:
+            self.found: list[tuple[object, ...]] = []
+
+        def result(self, key, make):
+            self.found.append(key)
+            return make()
+
+    keys, plain = Keys(), Options()
+    others = {"syntax": (("trim_blocks", True),), "allow_undefined": True}
+    assert others.keys() == set(Options.__struct_fields__)
+    for options in (plain, *(plain.replaced(**{name: value}) for name, value in others.items())):
+        for text, name, path in [("x", "n", "p"), ("y", "n", "p"), ("x", "m", "p"), ("x", "n", "q"), ("x", None, "p")]:
+            jinja_environment.compiled(options, text, name, path, keys)
+    assert len(set(keys.found)) == 15
+
+
+def test_an_option_that_decides_what_is_folded_counts_at_once(tmp_path):
+    tree = Tree(tmp_path)
+    tree.write("web.sls", "a:\n  test.nop:\n    - text: 'x{{ {}.missing }}'\n")
+    assert tree.chunks("web", allow_undefined=True)[0][1] == {"text": "x"}
+    jinja_environment.code_place.cache_clear()
+    with pytest.raises(CompileError, match="missing"):
+        tree.chunks("web")
+
+
+def test_a_template_may_be_named_by_a_text_of_another_type(tmp_path):
+    tree = Tree(tmp_path)
+    tree.write("web.sls", "{% set file = 'names.jinja' | e %}{% from file import name %}{{ name }}:\n  test.nop: []\n")
+    assert tree.chunks("web")[0][0] == "macro"
+
+
+def test_runtimes_of_a_process_share_what_they_compiled(tmp_path, monkeypatch):
+    tree = Tree(tmp_path)
+    tree.cache.chmod(0o777)  # nothing is kept there
+    first = tree.chunks("web")
+    monkeypatch.setattr(TemplateEnvironment, "compile", lambda *_args: pytest.fail("compiled twice"))
+    assert tree.chunks("web") == first
+
+
+def test_a_runtime_that_is_not_entered_leaves_no_file_open(tmp_path):
+    tree = Tree(tmp_path)
+    tree.chunks("web")
+    jinja_environment.code_place.cache_clear()
+    before = len(os.listdir("/proc/self/fd"))
+    tree.write("own.sls", "{% from 'names.jinja' import name %}{{ name }}:\n  test.nop: []\n")
+    StateRuntime(tree.settings()).compile_sync(["own"])
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_changed_text_counts_at_once(tmp_path):

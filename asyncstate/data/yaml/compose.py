@@ -38,7 +38,7 @@ class KeyLines:
 
     def __init__(self, keys: list[Any] | None = None, places: bytes = b"") -> None:
         self._keys: list[Any] = [] if keys is None else keys
-        self._places = array("L", places)
+        self._places = array("Q", places)
         self._index: dict[tuple[Any, ...], int] | None = None
 
     def noters(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
