@@ -21,7 +21,7 @@ from asyncstate.data.packages.places import UNITS, last_name, unit_of
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from asyncstate.data.packages import Brings
 
@@ -141,18 +141,17 @@ class PackageContents:
         """Return the packages that answer a question for certain; ``known`` are packages with known contents."""
         if question.about is About.NEXT_NUMBER:
             return [each for each in self._named_by if (brings := self.brings(each)) is None or brings.accounts]
-        packages = self._first([package for package, brings in known if _answers(brings, question)])
+        packages = self._first((package, brings) for package, brings in known if _answers(brings, question))
         name = _bare(question)
         return packages + [
             each for each in (name, f"{name}-server") if each in self._named_by and not self.brings(each)
         ]
 
-    def _first(self, packages: Sequence[str]) -> list[str]:
+    def _first(self, packages: Iterable[tuple[str, Brings]]) -> list[str]:
         """Return packages without those that depend on one before them: what they bring of it is there by then."""
         found: list[str] = []
-        for package in packages:
-            brings = self.brings(package)
-            there = brings.packages.intersection(found) - {package} if brings is not None else ()
+        for package, brings in packages:
+            there = brings.packages.intersection(found) - {package}
             if package in self._not_plain or self._not_plain.issuperset(there):
                 found.append(package)
         return found
