@@ -34,10 +34,10 @@ _NAME: Final = "compiled"
 _SIZE: Final = 8
 """Bytes of the length of the index, after its digest."""
 _DIGEST: Final = 32
-_LARGEST: Final = 1 << 26
+_LARGEST: Final = 1 << 25
 """The maximum of bytes of the file: what was used the longest time ago goes first."""
 _LARGEST_NEW: Final = _LARGEST >> 2
-"""The number of bytes of new results from which on a process keeps no more of them."""
+"""The number of bytes of new results, and characters of their texts, beyond which a process keeps no more of them."""
 _AGE: Final = 50
 """The number of times that the file is written without a use of a part before that part goes."""
 _DAMAGED: Final = (*UNREADABLE, LookupError, ArithmeticError)
@@ -77,6 +77,7 @@ class Kept:
         self._written = 0
         self._used: set[bytes] = set()
         self._new: dict[bytes, bytes] = {}
+        self._made_of: dict[bytes, list[str]] = {}
         self._waiting = 0
 
     @property
@@ -100,24 +101,30 @@ class Kept:
                 return kept
         made = make()
         with suppress(ValueError):
-            self._keep(name, marshal.dumps([cast("Any", made)]))
+            self._keep(name, marshal.dumps([cast("Any", made)]), [part for part in key if isinstance(part, str)])
         return made
 
-    def _keep(self, name: bytes, packed: bytes) -> None:
+    def _keep(self, name: bytes, packed: bytes, texts: list[str]) -> None:
+        size = len(packed) + sum(map(len, texts))
         with self._lock:
-            if self._waiting + len(packed) <= _LARGEST_NEW:
+            if self._waiting + size <= _LARGEST_NEW:
                 self._new[name] = packed
-                self._waiting += len(packed)
+                self._made_of[name] = texts
+                self._waiting += size
 
     def save(self, shown: Callable[[str], str]) -> None:
         """Write the file anew if there are new results, and if there is such a folder that only this user can change.
 
-        ``shown`` hides the secrets of a text: a result that has one is not written. A full disk, or another process
-        that writes the file at this moment, is no error.
+        ``shown`` hides the secrets of a text: a result that has one, or is made of one, is not written. A full disk, or
+        another process that writes the file at this moment, is no error.
         """
+
+        def tells(name: bytes, part: bytes) -> bool:
+            # The result has a number in its binary form, the text a secret in any of YAML's.
+            return any(shown(text) != text for text in (part.decode(errors="replace"), *self._made_of[name]))
+
         with self._lock, suppress(*_DAMAGED):
-            texts = ((name, part.decode(errors="replace")) for name, part in self._new.items())
-            self._new = {name: self._new[name] for name, text in texts if shown(text) == text}
+            self._new = {name: part for name, part in self._new.items() if not tells(name, part)}
             if self._new:
                 self._write()
 
@@ -126,7 +133,7 @@ class Kept:
         with self._lock:
             if self._file != -1:
                 os.close(self._file)
-            self._file, self._index, self._new = -1, {}, {}
+            self._file, self._index, self._new, self._made_of = -1, {}, {}, {}
 
     def __del__(self) -> None:
         """Close the file of a runtime that was never entered."""
@@ -186,11 +193,11 @@ class Kept:
             index: _Index = {}
             parts: list[bytes] = []
             size = 0
-            for name, part, used in self._parts():
+            for name, part, digest, used in self._parts():
                 size += len(part)
                 if size > _LARGEST:
                     break
-                index[name] = (size - len(part), len(part), hashlib.sha256(part).digest(), used)
+                index[name] = (size - len(part), len(part), digest, used)
                 parts.append(part)
             packed = marshal.dumps((self._written, index))
             return [hashlib.sha256(packed).digest(), len(packed).to_bytes(_SIZE, "little"), packed, *parts]
@@ -198,14 +205,16 @@ class Kept:
         with self._own_folder() as folder:
             write_pack(_NAME, 0o600, pieces, folder)
 
-    def _parts(self) -> Iterator[tuple[bytes, bytes, int]]:
-        """Yield what to keep, from the last used to the first: its name, its bytes, and when it was used."""
+    def _parts(self) -> Iterator[tuple[bytes, bytes, bytes, int]]:
+        """Yield what to keep, from the last used to the first: its name, its bytes, their digest, when it was used.
+
+        Whether a part of the file is still whole is not asked here, but when it is used.
+        """
         now = self._written
-        yield from ((name, part, now) for name, part in self._new.items())
+        yield from ((name, part, hashlib.sha256(part).digest(), now) for name, part in self._new.items())
         index = self._index or {}
         last = {name: now if name in self._used else place[3] for name, place in index.items()}
         for name in sorted(last.keys() - self._new.keys(), key=last.__getitem__, reverse=True):
             begin, length, digest, _ = index[name]
-            part = os.pread(self._file, length, self._begin + begin)
-            if now - last[name] < _AGE and hashlib.sha256(part).digest() == digest:
-                yield name, part, last[name]
+            if now - last[name] < _AGE:
+                yield name, os.pread(self._file, length, self._begin + begin), digest, last[name]

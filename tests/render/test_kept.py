@@ -459,6 +459,32 @@ def test_a_text_with_a_known_secret_is_not_kept(tmp_path):
     assert b"geheim" not in tree.kept()
 
 
+SECRETS = ("87654321", "8.7654321", "geheim-wort")
+FORMS = ("87654321", "8.7654321", "'geheim-wort'", '"gehe\\u0069m-wort"')
+
+
+@pytest.mark.parametrize("written", [*FORMS, "geheim-wort", "!!binary Z2VoZWltLXdvcnQ="])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_document_with_a_form_of_a_known_secret_is_not_kept(folder, written, known):
+    results, text = Kept(str(folder)), f"- text: {written}"
+    results.result(("yaml", text), lambda: parse_document(text).parts())
+    results.save(Secrets(SECRETS if known else ()).redactor.text)
+    results.close()
+    assert (folder / "compiled").exists() != known
+
+
+@pytest.mark.parametrize("written", FORMS)
+@pytest.mark.parametrize("around", ["{{ %s }}", "{%% if x == %s %%}y{%% endif %%}", "{{ [%s] | join }}"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_template_with_a_form_of_a_known_secret_is_not_kept(folder, written, around, known):
+    results = Kept(str(folder))
+    jinja_environment.code_place.cache_clear()
+    jinja_environment.compiled(Options(), around % written, "x", "x", results)
+    results.save(Secrets(SECRETS if known else ()).redactor.text)
+    results.close()
+    assert (folder / "compiled").exists() != known
+
+
 def test_neither_the_pillar_nor_what_a_template_printed_is_kept(tmp_path):
     tree = Tree(tmp_path)
     tree.write(
