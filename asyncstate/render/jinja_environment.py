@@ -173,7 +173,7 @@ def compiled(options: Options, text: str, name: str | None, path: str, kept: Kep
     place = code_place(options, text, name, path)
     if not place:
         key = ("jinja", _program(), options.syntax, options.allow_undefined, text, name, path)
-        place.append(code() if kept is None else kept.result(key, code))
+        place.append(code() if kept is None else kept.of(key, code))
     return place[0]
 
 

@@ -85,7 +85,7 @@ class Kept:
         """Whether there are results that the file does not have."""
         return bool(self._new)
 
-    def result(self, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
+    def of(self, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
         """Return what ``make`` returned for the same key in this process or an earlier one; else call it.
 
         ``key`` is all that the result depends on. Nothing is kept if `marshal` cannot write it or the result: a

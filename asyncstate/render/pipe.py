@@ -279,7 +279,7 @@ def _document(text: str, context: RenderContext, *, first_wins: bool, is_file: b
     def parts() -> tuple[Any, ...]:
         return parse_document(text, context.path, mapping=mapping, first_wins=first_wins).parts()
 
-    return Document.of(context.kept().result(("yaml", _yaml_program(), text, first_wins), parts))
+    return Document.of(context.kept().of(("yaml", _yaml_program(), text, first_wins), parts))
 
 
 @cache

@@ -43,7 +43,7 @@ def result(folder: Path, key: tuple[object, ...], value: object) -> object:
     """Return what a process gets for a key, if it would make this value."""
     results = Kept(str(folder))
     try:
-        found = results.result(key, lambda: value)
+        found = results.of(key, lambda: value)
         results.save(str)
     finally:
         results.close()
@@ -60,13 +60,13 @@ def test_a_later_process_gets_the_same_result(folder, value):
 
 def test_a_result_is_made_once_in_a_process(folder):
     results = Kept(str(folder))
-    made = [results.result(("key",), [1].copy) for _ in range(2)]
+    made = [results.of(("key",), [1].copy) for _ in range(2)]
     assert made == [[1], [1]]
     assert results.is_changed
     results.save(str)
     results.close()
     again = Kept(str(folder))
-    assert again.result(("key",), list) == [1]
+    assert again.of(("key",), list) == [1]
     assert not again.is_changed
     again.close()
 
@@ -88,8 +88,8 @@ def test_nothing_is_kept_by_a_program_in_an_archive(folder):
 def test_a_result_that_is_too_large_does_not_take_the_room_of_others(folder, monkeypatch):
     monkeypatch.setattr(kept, "_LARGEST_NEW", 1000)
     results = Kept(str(folder))
-    results.result(("large",), lambda: "x" * 5000)
-    results.result(("small",), lambda: "x")
+    results.of(("large",), lambda: "x" * 5000)
+    results.of(("small",), lambda: "x")
     results.save(str)
     results.close()
     assert (folder / "compiled").stat().st_size < 1000
@@ -99,8 +99,8 @@ def test_a_result_that_is_too_large_does_not_take_the_room_of_others(folder, mon
 def test_an_error_is_not_kept(folder):
     results = Kept(str(folder))
     with pytest.raises(ZeroDivisionError):
-        results.result(("key",), lambda: 1 // 0)
-    assert results.result(("key",), lambda: 1) == 1
+        results.of(("key",), lambda: 1 // 0)
+    assert results.of(("key",), lambda: 1) == 1
 
 
 @pytest.mark.parametrize("what", ["no folder", "others write there", "others read it", "a link", "a pipe", "a folder"])
@@ -203,7 +203,7 @@ def test_threads_may_ask_while_the_results_are_saved(folder, monkeypatch):
         try:
             while not done.is_set():
                 number = next(numbers)
-                assert results.result(("key", number % 5000), lambda number=number: number % 5000) == number % 5000
+                assert results.of(("key", number % 5000), lambda number=number: number % 5000) == number % 5000
         except BaseException as error:  # noqa: BLE001 - looked at below
             errors.append(error)
 
@@ -248,8 +248,8 @@ def test_what_is_not_used_goes(folder, monkeypatch):
     result(folder, ("once",), 1)
     for number in range(3):
         results = Kept(str(folder))
-        results.result(("often",), lambda: 0)
-        results.result(("new", number), lambda: 1)
+        results.of(("often",), lambda: 0)
+        results.of(("new", number), lambda: 1)
         results.save(str)
         results.close()
     assert result(folder, ("often",), 2) == 1
@@ -270,7 +270,7 @@ def test_the_file_has_a_size_that_it_does_not_exceed(folder, monkeypatch):
 def test_two_processes_may_write_at_once(folder):
     both = [Kept(str(folder)) for _ in range(2)]
     for number, results in enumerate(both):
-        results.result(("key", number), lambda number=number: number)
+        results.of(("key", number), lambda number=number: number)
     for results in both:
         results.save(str)
         results.close()
@@ -385,7 +385,7 @@ def test_a_process_keeps_no_more_than_a_limit(folder, monkeypatch):
     monkeypatch.setattr(kept, "_LARGEST_NEW", 1000)
     results = Kept(str(folder))
     for number in range(100):
-        assert results.result(("key", number), lambda: "x" * 100) == "x" * 100
+        assert results.of(("key", number), lambda: "x" * 100) == "x" * 100
     results.save(str)
     results.close()
     assert 1000 < (folder / "compiled").stat().st_size < 3000
@@ -396,7 +396,7 @@ def test_every_option_of_a_template_is_in_its_key():
         def __init__(self) -> None:
             self.found: list[tuple[object, ...]] = []
 
-        def result(self, key, make):
+        def of(self, key, make):
             self.found.append(key)
             return make()
 
@@ -467,7 +467,7 @@ FORMS = ("87654321", "8.7654321", "'geheim-wort'", '"gehe\\u0069m-wort"')
 @pytest.mark.parametrize("known", [True, False])
 def test_a_document_with_a_form_of_a_known_secret_is_not_kept(folder, written, known):
     results, text = Kept(str(folder)), f"- text: {written}"
-    results.result(("yaml", text), lambda: parse_document(text).parts())
+    results.of(("yaml", text), lambda: parse_document(text).parts())
     results.save(Secrets(SECRETS if known else ()).redactor.text)
     results.close()
     assert (folder / "compiled").exists() != known

@@ -434,9 +434,9 @@ class Site:
         return processes + [str(path) for path in files]
 
     def _is_cached(self, path: Path) -> bool:
-        """Whether a file belongs in the cache: it was fetched to its end."""
-        folder = path.relative_to(self.cache).parts[0]
-        return folder == "extmods" or (folder == "extrn_files" and self._is_whole(path))
+        """Whether a file belongs in the cache: it was fetched to its end, or has compiled templates."""
+        name = path.relative_to(self.cache).parts[0]
+        return name in {"extmods", "compiled"} or (name == "extrn_files" and self._is_whole(path))
 
     def _is_whole(self, path: Path) -> bool:
         whole = self.base / "www" / path.name
