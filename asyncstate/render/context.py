@@ -57,7 +57,7 @@ class RenderContext(Value):
     decrypting renderer found. With ``ordered``, mappings keep their order when a template prints them as YAML, as
     pillar data does. ``states`` are the state functions by ``module.function``, their modules also as attributes; None
     if they are not known. ``restraint`` restricts renderings; None if everything may be called and run. ``kept``
-    returns what earlier renderings of the same texts left; None for texts of which nothing may be kept.
+    returns the results of earlier renderings of the same texts; None where results must not be kept.
     """
 
     salt: Mapping[str, Any]

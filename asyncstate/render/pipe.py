@@ -272,14 +272,13 @@ def _hide_values(data: Any, decrypted: list[str], secrets: MutableSet[str]) -> N
 
 
 def _document(text: str, context: RenderContext, *, first_wins: bool, is_file: bool) -> Document:
-    mapping = OrderedDict if context.ordered else dict
-    if not is_file or context.kept is None or context.ordered or len(text) < _WORTH_KEEPING:
+    def parsed() -> Document:
+        mapping = OrderedDict if context.ordered else dict
         return parse_document(text, context.path, mapping=mapping, first_wins=first_wins)
 
-    def parts() -> tuple[Any, ...]:
-        return parse_document(text, context.path, mapping=mapping, first_wins=first_wins).parts()
-
-    return Document.of(context.kept().of(("yaml", _yaml_program(), text, first_wins), parts))
+    if not is_file or context.kept is None or context.ordered or len(text) < _WORTH_KEEPING:
+        return parsed()
+    return Document.of(context.kept().of(("yaml", _yaml_program(), text, first_wins), lambda: parsed().parts()))
 
 
 @cache
