@@ -12,6 +12,7 @@ OWN = {
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
     "explain": ("Look", "Explain when a state runs, and what it depends on; or what the code of a mistake means."),
     "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),
+    "bench": ("Look", "Show where the time of a tree goes, and what would help: a dry run."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
     "schema": ("Look", "Print the JSON Schema of configuration, plans, events or reports."),

@@ -26,20 +26,23 @@ class _Format(click.Choice[str]):
 
 
 _OF_REAL_RUNS = frozenset({"test", "resume", "force", "trace_effects", "races"})
-"""Options of ``apply`` that a dry run refuses or implies: accepted for the message, absent from the help."""
+"""Options of ``apply`` that a dry run refuses or implies."""
 
 
-def _parameters() -> Iterator[click.Parameter]:
-    """Yield the parameters of ``apply`` except the general options, which `Command` adds."""
+def parameters(*unseen: str) -> Iterator[click.Parameter]:
+    """Yield the parameters of ``apply`` except the general options, which `Command` adds.
+
+    Those of real runs and the ``unseen`` ones are accepted, but absent from the help.
+    """
     for parameter in apply.command.params:
         if parameter.name == "out" and isinstance(parameter.type, click.Choice):
             own = copy(parameter)
             own.type = _Format(parameter.type.choices)
             yield own
-        elif parameter.name in _OF_REAL_RUNS and isinstance(parameter, click.Option):
-            unseen = copy(parameter)
-            unseen.hidden = True
-            yield unseen
+        elif parameter.name in {*_OF_REAL_RUNS, *unseen} and isinstance(parameter, click.Option):
+            hidden = copy(parameter)
+            hidden.hidden = True
+            yield hidden
         elif parameter.expose_value:
             yield parameter
 
@@ -47,7 +50,7 @@ def _parameters() -> Iterator[click.Parameter]:
 @click.command(
     "plan",
     cls=Command,
-    params=list(_parameters()),
+    params=list(parameters()),
     examples=(
         ("asyncstate plan", "What the highstate would change on this machine."),
         ("asyncstate plan web db --state-output full", "Two SLS files; each change is shown as a diff."),
@@ -63,8 +66,13 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     Takes what apply takes; apply --test is the same. The last line counts the states that would change
     something, those that only the changes of others would trigger, and those of which a dry run cannot tell.
     """
+    return dry_run(console, sls, options, "plan never changes anything. To do what it says: asyncstate apply")
+
+
+def dry_run(console: Console, sls: tuple[str, ...], options: dict[str, Any], refusal: str) -> int:
+    """Run ``apply --test``; return the exit code. Raises UsageError, ``refusal``, if a real run is asked for."""
     words = [pair for word in sls if (pair := keyword(word)) and pair[0] == "test"]
     if options["test"] is False or not all(truth(*pair) for pair in words):
-        raise click.UsageError("plan never changes anything. To do what it says: asyncstate apply")
+        raise click.UsageError(refusal)
     options["test"] = True
     return apply.apply(console, sls, options)

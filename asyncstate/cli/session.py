@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import sys
 import time
 from contextlib import ExitStack, nullcontext
@@ -74,9 +75,10 @@ class Session:
     def _make_profile(self) -> Profile | None:
         if not any(self.options.get(name) for name in ("profile", "report", "explain")):
             return None
+        from asyncstate.process.lineage import started_at
         from asyncstate.report.profile import Profile
 
-        return Profile()
+        return Profile(started_at(os.getpid()))
 
     def _plan_for_people(self) -> Plan | None:
         return self._shown_plan()
@@ -337,7 +339,8 @@ class Session:
         console = self.console
         result = HostResult(report=report)
         console.results = [result]
-        silent = bool(self.options.get("quiet_ok")) and result.uneventful
+        only_times = bool(self.options.get("bench")) and result.ok
+        silent = only_times or (bool(self.options.get("quiet_ok")) and result.uneventful)
         if not silent:
             console.release()
         if not (report.rows or report.not_started or report.cancelled):
@@ -360,7 +363,9 @@ class Session:
         self._warn([*report.warnings[before:], *map(Issue, report.notices)])
         if self._lines is not None and self._lines.error:
             console.unwritten("the events", self._lines.error)
-        if not silent:
+        if only_times:
+            self._show_times(report, plan, ())
+        elif not silent:
             self._show_times(report, plan)
         self._write_files(report, plan)
         if self._tracing is not None:
@@ -388,7 +393,7 @@ class Session:
         result = HostResult(report=report, places=places_of(plan, report.failed))
         console.lines(failure_annotations([result]), redacted=True)
 
-    def _show_times(self, report: RunReport, plan: Plan | None) -> None:
+    def _show_times(self, report: RunReport, plan: Plan | None, between: tuple[str, ...] = ("",)) -> None:
         """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""
         if self.profile is None:
             return
@@ -399,11 +404,11 @@ class Session:
             from asyncstate.report.blockers import held_back
             from asyncstate.report.waits import run_lines
 
-            show(["", *run_lines(self.profile, palette, held_back(report, plan))])
+            show([*between, *run_lines(self.profile, palette, held_back(report, plan))])
         if self.options.get("profile"):
             from asyncstate.report.profile import profile_lines
 
-            show(["", *profile_lines(self.profile, palette)])
+            show([*between, *profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport, plan: Plan | None) -> None:
         """Write the files of --junit, --races and --report; the others also if memory runs out for one."""

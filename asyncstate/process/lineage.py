@@ -168,6 +168,14 @@ def look_at(pid: int) -> Process | None:
     return Process(pid, int(fields[_PARENT]), int(fields[_SESSION]), int(fields[_STARTED]), mark)
 
 
+def started_at(pid: int) -> float:
+    """Return when a process started, in seconds since the epoch, to a hundredth; 0.0 if the kernel does not say."""
+    found = look_at(pid)
+    if found is None or not found.started:
+        return 0.0
+    return time.time() - (ticks() - found.started) / os.sysconf("SC_CLK_TCK")
+
+
 def living(lineages: Collection[Lineage], everything: list[Process] | None = None) -> list[Process]:
     """Return the live processes of these lineages, among ``everything`` or all that `processes` returns.
 

@@ -12,6 +12,7 @@ from asyncstate.model.event import (
     ChunkFinished,
     ChunkReady,
     ChunkStarted,
+    Phase,
     PrefetchEnded,
     PrefetchStarted,
     RunFinished,
@@ -24,12 +25,19 @@ from asyncstate.report.terminal import PLAIN, Palette, count, short_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from asyncstate.model.event import Event, Phase
+    from asyncstate.model.event import Event
     from asyncstate.model.result import Row
 
 _CONDITIONS_CHECKED = frozenset({"met", "change", "skip_watch"})
 _MOST_FUNCTIONS = 5
 _MOST_RENDERED = 3
+_MUCH = 0.2
+"""The share of the whole time that makes a phase worth a look."""
+_HINTS = {
+    "grains": "Look for slow grains of your own.",
+    "pillar": "Look for slow pillar files and external pillars.",
+    RENDER: "Look for slow calls in its template.",
+}
 
 
 class Timing(msgspec.Struct):
@@ -63,16 +71,20 @@ class Timing(msgspec.Struct):
 
 
 class Profile:
-    """Collects the events of a run; complete when the run is over. The dry-run check of a prereq is not counted."""
+    """Collects the events of a run; complete when the run is over. The dry-run check of a prereq is not counted.
 
-    def __init__(self) -> None:
+    ``process_start`` is the start of the process in seconds since the epoch, 0 if unknown.
+    """
+
+    def __init__(self, process_start: float = 0.0) -> None:
+        self._process_start = process_start
         self._timings: dict[str, Timing] = {}
         self._last = ""
         self.wall: float = 0.0
         self.concurrency: int = 1
         self.digest: str = ""
         self.phases: tuple[Phase, ...] = ()
-        """The work before the run."""
+        """The work before the run; first ``start``, until the grains, if the start of the process is known."""
         self.began_at: float = 0.0
         """Start of the run, in seconds since the epoch; 0 if unknown."""
         self.ahead: int = 0
@@ -88,7 +100,7 @@ class Profile:
         match event:
             case RunStarted():
                 self.concurrency, self.digest, self.began_at = event.concurrency, event.digest, event.wall
-                self.phases = event.phases
+                self.phases = (*self._start(event.phases), *event.phases)
             case ChunkReady(check=False):
                 timing = self._of(event.tag)
                 timing.ready, timing.after = event.time, event.after
@@ -106,6 +118,10 @@ class Profile:
                     self.ahead_seconds += event.time - began
             case RunFinished():
                 self.wall = event.time
+
+    def _start(self, phases: Sequence[Phase]) -> Iterator[Phase]:
+        if phases and 0.0 < self._process_start <= phases[0].wall:
+            yield Phase("start", "", self._process_start, phases[0].wall - self._process_start)
 
     def _finish(self, event: ChunkFinished) -> None:
         timing = self._of(event.tag)
@@ -205,6 +221,7 @@ def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) 
         took = short_time(profile.ahead_seconds)
         yield f"Fetched ahead: {count(profile.ahead, 'download')}, {took} beside the states."
     yield _advice(profile, wall, on_path, waits)
+    yield from _costly(profile.phases, wall)
 
 
 def _total(timings: Sequence[Timing]) -> float:
@@ -212,7 +229,7 @@ def _total(timings: Sequence[Timing]) -> float:
 
 
 def _before(phases: Sequence[Phase]) -> Iterator[str]:
-    """Yield a line for the grains, the pillar and the compilation, each with what it rendered."""
+    """Yield a line for the start, the grains, the pillar and the compilation, each with what it rendered."""
     for number, phase in enumerate(phases):
         if phase.what == RENDER:
             continue
@@ -246,3 +263,12 @@ def _advice(profile: Profile, wall: float, on_path: float, waits: float) -> str:
             f"{slots}. States on the critical path waited {short_time(waits)} for a slot: try a larger --concurrency."
         )
     return f"{slots}."
+
+
+def _costly(phases: Sequence[Phase], wall: float) -> Iterator[str]:
+    """Yield a line for the grains, the pillar, and each file whose rendering takes much of the whole time."""
+    whole = wall + sum(phase.seconds for phase in phases if phase.what != RENDER)
+    for phase in phases:
+        if phase.what in _HINTS and phase.seconds >= _MUCH * whole:
+            share = 100 * phase.seconds / whole
+            yield f"{phase.name or phase.what}: {share:.0f} % of the whole time. {_HINTS[phase.what]}"

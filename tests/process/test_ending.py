@@ -304,3 +304,12 @@ def test_what_cannot_be_looked_for_is_killed_and_given_up(monkeypatch, tmp_path)
         reaper.end([family])
         reaper.wait([family])
         assert process.wait(30) == -signal.SIGKILL
+
+
+def test_the_start_of_a_process_is_known_to_a_hundredth_of_a_second():
+    before = time.time()
+    with subprocess.Popen(["sleep", "60"]) as program:
+        assert before - 0.02 <= lineage.started_at(program.pid) <= time.time() + 0.02
+        program.kill()
+    assert lineage.started_at(program.pid) == 0.0
+    assert lineage.started_at(os.getpid()) < before

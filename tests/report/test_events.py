@@ -325,6 +325,44 @@ def test_a_profile_of_nothing_is_empty():
     assert list(profile_lines(Profile())) == []
 
 
+def profile_of(phases, process_start=0.0):
+    script = Script()
+    script.events[0] = structs.replace(script.events[0], phases=phases)
+    profile = Profile(process_start)
+    script.start("a", 0.0).finish("a", 1.0).end(1.0).play(profile)
+    return list(profile_lines(profile))
+
+
+def test_a_profile_begins_with_the_start_of_its_process():
+    phases = (Phase("grains", "", 100.25, 0.5), Phase("compile", "", 101.0, 0.5))
+    lines = ["Before the run: 1.2 s", "    250 ms  start", "    500 ms  grains", "    500 ms  compile"]
+    assert profile_of(phases, 100.0)[:4] == lines
+    for unknown in (0.0, 200.0):  # no such system; another process replays the run
+        assert profile_of(phases, unknown)[:2] == ["Before the run: 1.0 s", "    500 ms  grains"]
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        (("grains", "", 0.3), "grains: 23 % of the whole time. Look for slow grains of your own."),
+        (("pillar", "", 3.0), "pillar: 75 % of the whole time. Look for slow pillar files and external pillars."),
+        (("pillar", "", 0.2), None),
+        (("compile", "", 3.0), None),
+    ],
+)
+def test_a_profile_says_which_phase_takes_much(phase, said):
+    what, name, seconds = phase
+    last = profile_of((Phase(what, name, 0.0, seconds),))[-1]
+    assert last == said if said else "whole time" not in last
+
+
+def test_a_profile_says_which_file_takes_much_to_render():
+    rendered = (Phase("render", "web", 0.0, 0.6), Phase("render", "db", 0.0, 0.1))
+    lines = profile_of((Phase("compile", "", 0.0, 1.0), *rendered))
+    assert lines[-1] == "web: 30 % of the whole time. Look for slow calls in its template."
+    assert "whole time" not in lines[-2]
+
+
 def test_a_profile_names_the_work_before_the_run_and_the_functions():
     spent = [("grains", "", 0.02), ("pillar", "", 0.1), ("render", "top", 0.04), ("compile", "", 1.5)]
     spent += [("render", f"web.part{number}", number / 10) for number in range(5)]
