@@ -152,6 +152,12 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def performance(session: nox.Session) -> None:
+    """Measure what docs/performance.md says, and write it anew; ``SALT_CALL`` names a salt-call to compare with."""
+    session.run(sys.executable, "benchmarks/performance.py", "--write", *session.posargs, external=True)
+
+
+@nox.session
 def compatibility(session: nox.Session) -> None:
     """Write the generated pages of docs/ anew: compatibility, guarantees, commands, and docs/evidence."""
     session.run(sys.executable, "docs/generate_compatibility.py", external=True)

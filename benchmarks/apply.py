@@ -11,21 +11,17 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trees
+import whole
+
+if TYPE_CHECKING:
+    from whole import Spent
 
 SIZES = {"wide": 1.0, "chain": 1.0, "layered": 1.0, "watch": 1.0, "jinja": 1.0, "files": 0.2, "sleep": 0.02}
-ASYNCSTATE = str(Path(sys.executable).with_name("asyncstate"))
-
-
-def asyncstate(root: Path, folder: Path) -> list[str]:
-    """Return the command line of ours."""
-    pillar = json.dumps({"root": str(folder / "out")})
-    return [ASYNCSTATE, "apply", "bench", "--file-root", str(root), "--pillar", pillar, "--out", "json"]
 
 
 def salt(root: Path, folder: Path) -> list[str]:
@@ -36,52 +32,25 @@ def salt(root: Path, folder: Path) -> list[str]:
     return [*call, "--out", "json", "state.apply", "bench", pillar]
 
 
-def ninja(count: int, folder: Path) -> list[str]:
+def ninja(path: str, count: int, folder: Path) -> list[str]:
     """Return ninja's command line for as many edges that sleep a tenth of a second."""
     edges = "".join(f"build w{i}: wait\n" for i in range(count))
     (folder / "build.ninja").write_text(f"rule wait\n  command = sleep 0.1\n{edges}", encoding="utf-8")
-    return ["ninja", "-C", str(folder), "-j", "16"]
+    return [path, "-C", str(folder), "-j", "16"]
 
 
-def run(command: list[str], count: int, folder: Path) -> trees.Clock:
-    """Run a command to its end and check what it did; return its stopped clock."""
-    environ = {
-        **os.environ,
-        "HOME": str(folder),
-        "ASYNCSTATE_CACHEDIR": str(folder / "cache"),
-        "ASYNCSTATE_STATE_DIR": str(folder / "state"),
-    }
-    clock = trees.Clock()
-    done = subprocess.run(command, capture_output=True, check=False, env=environ)
-    clock.stop()
-    if done.returncode:
-        raise SystemExit(f"{command[0]} ended with {done.returncode}: {done.stdout[-500:]!r} {done.stderr[-500:]!r}")
-    if command[0] != "ninja":
-        rows = json.loads(done.stdout)
-        rows = rows.get("local", rows)
-        if len(rows) != count or not all(row["result"] is True for row in rows.values()):
-            raise SystemExit(f"{command[0]}: {len(rows)} rows in place of {count} true ones")
-    return clock
-
-
-def compare(shape: str, count: int) -> None:
-    """Print the lines of one shape."""
+def beside(shape: str, count: int) -> dict[str, Spent]:
+    """Apply a tree with each tool that is there, ours first; return what each took."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         root = trees.write(shape, count, folder)
-        commands = {"asyncstate": asyncstate(root, folder)}
+        found = {"asyncstate": whole.applied(whole.asyncstate(root, folder), count, folder)}
         if "SALT_CALL" in os.environ:
-            commands["salt-call"] = salt(root, folder)
-        if shape == "sleep" and shutil.which("ninja"):
-            commands["ninja"] = ninja(count, folder)
-        ours = None
-        for tool, command in commands.items():
-            shutil.rmtree(folder / "out", ignore_errors=True)
-            (folder / "out").mkdir()
-            clock = run(command, count, folder)
-            ours = ours or clock
-            ratio = f"{ours.cpu / clock.cpu:>10.2f}{ours.wall / clock.wall:>10.2f}"
-            print(f"{shape:<10}{count:>7}  {tool:<12}{clock.cpu:>8.2f}{clock.wall:>8.2f}{ratio}")
+            shutil.rmtree(folder / "out")
+            found["salt-call"] = whole.applied(salt(root, folder), count, folder)
+        if shape == "sleep" and (path := shutil.which("ninja")):
+            found["ninja"] = whole.run(ninja(path, count, folder), folder)[0]
+    return found
 
 
 def main() -> None:
@@ -91,7 +60,12 @@ def main() -> None:
     count = parser.parse_args().count
     print(f"{'shape':<10}{'states':>7}  {'tool':<12}{'CPU s':>8}{'wall s':>8}{'ours/CPU':>10}{'ours/wall':>10}")
     for shape, share in SIZES.items():
-        compare(shape, max(1, int(count * share)))
+        states = max(1, int(count * share))
+        found = beside(shape, states)
+        ours = found["asyncstate"]
+        for tool, spent in found.items():
+            ratio = f"{ours.cpu / spent.cpu:>10.2f}{ours.wall / spent.wall:>10.2f}"
+            print(f"{shape:<10}{states:>7}  {tool:<12}{spent.cpu:>8.2f}{spent.wall:>8.2f}{ratio}", flush=True)
 
 
 if __name__ == "__main__":

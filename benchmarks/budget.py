@@ -2,18 +2,22 @@
 
 ``python benchmarks/budget.py`` counts and ends with an error where a count is over its limit in ``budget.json``, with
 the parts of it that grew. ``--record`` writes today's counts there; a limit that rises needs ``--because REASON``,
-which is kept beside it. Counts a state are differences of two trees, one of which has twice the states: what start-up
-takes is in none of them. Syscalls are counted by strace, of build/budget-tools if it is there.
+which is kept beside it. ``--beside COMMIT`` shows what a commit counts, and which parts differ. Counts a state are
+differences of two trees, one of which has twice the states: what start-up takes is in none of them. Syscalls are
+counted by strace, of build/budget-tools if it is there.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections import Counter
 from functools import cache
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 HERE = Path(__file__).resolve().parent
+SOURCE = os.environ.get("BUDGET_SOURCE", str(HERE.parent))
+"""The checkout that is counted."""
 LIMITS = HERE / "budget.json"
 TOOLS = HERE.parent / "build" / "budget-tools"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -104,7 +110,7 @@ def apply(shape: str, count: int, folder: Path, before: list[str]) -> Path:
         "PWD": str(folder),  # strace may be a shell script, and shells set it: theirs then look at the folder twice
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": str(HERE.parent),
+        "PYTHONPATH": SOURCE,
         "ASYNCSTATE_CACHEDIR": str(folder / "cache"),
         "ASYNCSTATE_STATE_DIR": str(folder / "state"),
         "ASYNCSTATE_EVENT_LOOP": "asyncio",  # uvloop may be installed, and its calls cannot be counted
@@ -198,7 +204,7 @@ def _strace() -> str:
 
 def _short(path: str) -> str:
     """Return a path of a file of code without the folder that it is imported from."""
-    for folder in sorted((str(HERE.parent), *sys.path), key=len, reverse=True):
+    for folder in sorted((SOURCE, *sys.path), key=len, reverse=True):
         if folder and path.startswith(f"{folder}/"):
             return path[len(folder) + 1 :]
     return path
@@ -306,6 +312,30 @@ def recorded(limits: Mapping[str, Limit], counts: Mapping[str, Count], because: 
             raise SystemExit("\n".join([*said, "A limit rises with a reason: --because 'why'"]))
 
 
+def counts_of(commit: str) -> dict[str, Parts]:
+    """Take the counts of a commit of this repository, with the packages of others that are installed now."""
+    archive = subprocess.run(["git", "-C", str(HERE.parent), "archive", commit], check=True, stdout=subprocess.PIPE)
+    with tempfile.TemporaryDirectory() as name:
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+            files.extractall(name, filter="data")
+        command = [sys.executable, str(HERE / "budget.py"), "--json"]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env={**os.environ, "BUDGET_SOURCE": name})
+    found: dict[str, Parts] = json.loads(done.stdout)
+    return found
+
+
+def compare(before: Mapping[str, Parts], counts: Mapping[str, Count]) -> Iterator[str]:
+    """Yield a line for each count, as it was and as it is, and for each of its parts that differs."""
+    yield f"{'count':<56}{'before':>10}{'now':>10}"
+    for name, count in counts.items():
+        old, new = before[name], count.take()
+        yield f"{name:<56}{total(old):>10g}{total(new):>10g}"
+        for part in sorted({*old, *new}):
+            more = new.get(part, 0) - old.get(part, 0)
+            if abs(more) > LEAST:
+                yield f"    {more:+g}  {part}"
+
+
 def read() -> tuple[str, dict[str, Limit]]:
     """Return the limits, and the Python with which they were taken."""
     held: dict[str, Any] = json.loads(LIMITS.read_bytes()) if LIMITS.exists() else {"python": PYTHON, "counts": {}}
@@ -317,10 +347,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__), formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", action="store_true", help="make the counts of today the limits")
     parser.add_argument("--because", default="", metavar="REASON", help="why a limit may rise")
+    parser.add_argument("--json", action="store_true", help="print the parts of each count, and compare with no limit")
+    parser.add_argument("--beside", metavar="COMMIT", help="compare with the counts of a commit, not with the limits")
     options = parser.parse_args()
     python, limits = read()
     profiled("wide", 1)  # once before all: now everything is compiled
     profiled.cache_clear()
+    if options.json:
+        print(json.dumps({name: count.take() for name, count in COUNTS.items()}))
+        return 0
+    if options.beside:
+        print(*compare(counts_of(options.beside), COUNTS), sep="\n")
+        return 0
     if not options.record:
         return check(limits, COUNTS, python)
     new = {name: limit._asdict() for name, limit in recorded(limits, COUNTS, options.because)}

@@ -9,53 +9,23 @@ on`` the plan is new in each run, so its record is made and kept, too.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 import trees
-
-_LAUNCHER = """\
-import json, os, sys, time
-began = time.perf_counter()
-_, status, usage = os.wait4(os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ), 0)
-spent = [status, usage.ru_maxrss, usage.ru_utime + usage.ru_stime, time.perf_counter() - began]
-with open(f"{sys.argv[1]}/spent", "w") as out:
-    json.dump(spent, out)
-"""
-"""Starts the program from a small process: the peak of one that a large process starts begins with the other's."""
+import whole
+from whole import Spent
 
 SHAPES = ("wide", "chain", "layered", "fan_in", "fan_out", "watch")
 
 
-class Spent(NamedTuple):
-    """What a whole process took: peak memory in KiB, seconds of processor and of wall time."""
-
-    kib: float
-    cpu: float
-    wall: float
-
-
 def apply(shape: str, count: int, *options: str) -> Spent:
-    """Apply a tree cold, with folders of its own. Raises RuntimeError if it fails."""
+    """Apply a tree cold, with folders of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         root = trees.write(shape, count, folder)
         # How many arenas glibc makes depends on which threads meet: with one, chance adds little.
-        own = {"MALLOC_ARENA_MAX": "1", "HOME": name}
-        own |= {"ASYNCSTATE_CACHEDIR": f"{name}/cache", "ASYNCSTATE_STATE_DIR": f"{name}/state"}
-        arguments = ["apply", "bench", "--file-root", str(root), "--out", "json", *options]
-        command = [sys.executable, "-ISc", _LAUNCHER, name, sys.executable, "-m", "asyncstate", *arguments]
-        with open(folder / "out", "wb") as out:
-            subprocess.run(command, env={**os.environ, **own}, stdout=out, check=True)
-        status, *spent = json.loads((folder / "spent").read_text(encoding="utf-8"))
-        if status or (folder / "out").read_bytes().count(b'"result": true') != count:
-            raise RuntimeError(f"the tree of {count} states, {shape}, did not apply")
-    return Spent(*spent)
+        return whole.applied(whole.asyncstate(root, folder, *options), count, folder, MALLOC_ARENA_MAX="1")
 
 
 def above(spent: Spent, start: Spent, count: int = 1) -> Spent:

@@ -13,8 +13,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from apply import ASYNCSTATE
-
 from asyncstate.extras.proof.trace.following import Strace
 
 TURNS = 3
@@ -50,18 +48,9 @@ def main(count: int) -> None:
             f"{count} commands, bare          {without:6.2f} s   under strace {below:6.2f} s   {below / without:5.2f} x"
         )
         for width in (1, 4):
-            apply = [
-                ASYNCSTATE,
-                "apply",
-                "many",
-                "--file-root",
-                name,
-                "--config",
-                str(folder / "config"),
-                "-j",
-                str(width),
-            ]
-            plain, watched = best([[*apply, "--out", "json"]], [[*apply, "--out", "json", "--trace-effects"]])
+            words = ["apply", "many", "--file-root", name, "--config", f"{folder}/config", "-j", str(width)]
+            apply = [sys.executable, "-m", "asyncstate", *words, "--out", "json"]
+            plain, watched = best([apply], [[*apply, "--trace-effects"]])
             ratio = watched / plain
             print(
                 f"{count} states, -j {width}            {plain:6.2f} s   traced       {watched:6.2f} s   {ratio:5.2f} x"

@@ -117,3 +117,13 @@ def test_a_state_that_imports_more_is_over_the_budget(budget):
     said = budget.over(name, budget.COUNTS[name], limits[name], parts)
     assert said[1 : 1 + budget.SUSPECTS] == [f"    +1  {module}" for module in new[: budget.SUSPECTS]]
     assert len(new) > budget.SUSPECTS
+
+
+def test_a_commit_is_compared_part_by_part(budget):
+    counts = {"calls": measured(budget, {"a.py": 3.0, "c.py": 2.0, "same.py": 1.0})}
+    assert list(budget.compare({"calls": {"a.py": 4.5, "b.py": 1.0, "same.py": 1.01}}, counts))[1:] == [
+        f"{'calls':<56}{'6.51':>10}{'6':>10}",
+        "    -1.5  a.py",
+        "    -1  b.py",
+        "    +2  c.py",
+    ]

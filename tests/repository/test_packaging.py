@@ -94,10 +94,11 @@ def test_every_dependency_is_locked(checkout):
         assert names <= pins_of(checkout / "requirements" / f"{lock}.txt").keys()
 
 
-def test_the_benchmark_of_whole_commands_explains_itself(checkout):
-    command = [sys.executable, "benchmarks/apply.py", "--help"]
+@pytest.mark.parametrize(("script", "word"), [("apply", "states of a tree"), ("performance", "docs/performance.md")])
+def test_a_benchmark_of_whole_commands_explains_itself(checkout, script, word):
+    command = [sys.executable, f"benchmarks/{script}.py", "--help"]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
-    assert "states of a tree" in done.stdout
+    assert word in done.stdout
 
 
 INSTALLS = re.compile(r"pip3? install\b[^\n]*?(?<![\w./-])(asyncstate\b[^\s]*)")
