@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.resources import PATH
+from asyncstate.compile.effects.resources import PATH, TREE, folders_above
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -38,42 +38,32 @@ class Homes:
         """Return the names, those below a home with its path."""
         if "path:~" not in "\n".join(names):
             return names
-        found: dict[str, None] = {}
+        found: list[str] = []
         for name in names:
             match = _BELOW_HOME.fullmatch(name)
-            if match is None:
-                found[name] = None
-            else:
-                found.update((f"path:{home.rstrip('/')}{match[2]}", None) for home in self._of(match[1]))
-        return tuple(found)
+            found += [name] if match is None else (f"{PATH}{home}{match[2]}" for home in self._of(match[1]))
+        return tuple(dict.fromkeys(found))
 
     def link(self, path: str, target: str) -> Iterator[tuple[str, str]]:
         """Yield a link and what it says, once for each home that either is in."""
-        if "~" not in {path[:1], target[:1]}:
-            yield path, target
-            return
         for name in self.resolved((f"{PATH}{path}",)):
             for said in self.resolved((f"{PATH}{target}",)):
                 yield name.removeprefix(PATH), said.removeprefix(PATH)
 
     def ours(self) -> frozenset[str]:
         """Return the names of resources with which our home goes: the folder itself, and folders with all below."""
-        names: set[str] = set()
-        for home in self._of(""):
-            folder = home.rstrip("/")
-            names.add(f"{PATH}{folder}")
-            while folder:
-                names.add(f"{PATH}{folder}/**")
-                folder = folder.rpartition("/")[0]
-            names.add(f"{PATH}/**")
-        return frozenset(names)
+        homes = self._of("")
+        folders = {folder for home in homes for folder in (home, *folders_above(home), "")}
+        return frozenset([*(f"{PATH}{home}" for home in homes), *(f"{PATH}{folder}{TREE}" for folder in folders)])
 
     def _of(self, user: str) -> tuple[str, ...]:
+        """Return the homes of a user, "" for the root."""
         known = self._known.get(user)
         if known is None:
-            here = self._home_of(user) if self._home_of is not None else ""
-            homes = [*self._given.get(user, ()), *([here] if here.startswith("/") else [])]
-            known = self._known[user] = tuple(dict.fromkeys(homes)) or (_usual(user),)
+            homes = list(self._given.get(user, ()))
+            if self._home_of is not None and (here := self._home_of(user)).startswith("/"):
+                homes.append(here)
+            known = self._known[user] = tuple(home.rstrip("/") for home in homes) or (_usual(user),)
         return known
 
 

@@ -47,7 +47,9 @@ def source_line(line: Any) -> SourceLine | None:
     if found is None:
         return None
     kind, options, uri, suite, comps = found.groups()
-    return SourceLine(kind, uri.rstrip("/"), suite, frozenset(comps.split()), frozenset((options or "").split()))
+    return SourceLine(
+        kind, uri.removesuffix("/"), suite, frozenset(comps.split()), frozenset(options.split() if options else ())
+    )
 
 
 def of_source(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:

@@ -27,9 +27,7 @@ def claims_of_files(steps: Sequence[LowChunk], sources: SaltSources) -> Iterator
         given = chunk.args.get("requirements") if chunk.function in _INSTALL else None
         for file in given if isinstance(given, list) else [given]:
             text = _text(file, chunk, written, sources) if isinstance(file, str) else None
-            yield from (
-                (chunk, claim) for claim in of_requirements(chunk, map(_requirement, (text or "").splitlines()))
-            )
+            yield from ((chunk, claim) for claim in of_requirements(chunk, _packages(text) if text else ()))
 
 
 def _text(file: str, chunk: LowChunk, written: dict[str, LowChunk], sources: SaltSources) -> str | None:
@@ -40,7 +38,9 @@ def _text(file: str, chunk: LowChunk, written: dict[str, LowChunk], sources: Sal
     return made.edit("") if made is not None and made.edit is not None else None
 
 
-def _requirement(line: str) -> str:
-    """Return the package of a line, with its version; "" for an option, and where only some machines need it."""
-    text = line.partition("#")[0].partition(" --")[0].strip()
-    return "" if text.startswith("-") or ";" in text else text
+def _packages(text: str) -> Iterator[str]:
+    """Yield the packages of a text, with their versions, without those that only some machines need."""
+    for line in text.splitlines():
+        package = line.partition("#")[0].partition(" --")[0]
+        if ";" not in package:
+            yield package

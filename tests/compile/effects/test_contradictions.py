@@ -260,7 +260,7 @@ ALIASES = "file.managed: [{name: /etc/aliases}, "
 SETTINGS = "file.managed: [{name: /srv/x/.git/config}, {contents: "
 VENV = "virtualenv.managed: [{name: /v}, {requirements: 'salt://needed'}]"
 FILES = {
-    "salt://needed": "-r more\na.b == 1 # why\nc --hash=sha256:0\nd==1; os_name == 'nt'\n",
+    "salt://needed": "-r more\na.b == 1 # why\nc==3 --hash=sha256:0\nd==1; os_name == 'nt'\n",
     "salt://other": "a-b==2\n",
 }
 OPPOSED = [
@@ -381,10 +381,14 @@ OPPOSED = [
     ("ssh_known_hosts.absent: [{name: h}]", f"file.managed: [{{name: /etc/ssh/ssh_known_hosts}}, {{contents: 'g,h ssh-ed25519 {KEY}'}}]", "/etc/ssh/ssh_known_hosts"),
     ("pkgrepo.absent: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list.d/x.list}, {contents: 'deb [signed-by=/k] http://x/  stable main contrib'}]", "/etc/apt/sources.list.d/x.list"),
     (SOURCE, "pkgrepo.absent: [{name: 'deb http://x stable main'}]", "pkgrepo deb http://x stable main"),
+    ("pkgrepo.managed: [{name: 'deb http://x ./'}]", "pkgrepo.absent: [{name: 'deb http://x ./'}]", "pkgrepo deb http://x ./"),
+    ("pkgrepo.absent: [{name: 'deb http://x ./'}]", "file.managed: [{name: /etc/apt/sources.list.d/x.list}, {contents: 'deb http://x ./'}]", "/etc/apt/sources.list.d/x.list"),
     (SOURCE, SOURCE.replace("main", "main contrib"), "line of pkgrepo deb http://x stable main"),
     (SOURCE, SOURCE.replace("/k", "/l").replace(", {file: /x.list}", ""), "line of pkgrepo deb http://x stable main"),
     (VENV, "pip.installed: [{name: a_b==2}, {bin_env: /v}]", "version of Python package a-b of /v"),
     (VENV, "pip.removed: [{pkgs: [z, c]}, {bin_env: /v/bin/pip}]", "Python package c of /v"),
+    (VENV, "pip.installed: [{name: c==4}, {bin_env: /v}]", "version of Python package c of /v"),
+    ("pip.installed: [{name: a}]", "pip.removed: [{name: a}]", "Python package a of the system"),
     (VENV, "pip.installed: [{requirements: ['salt://other']}, {bin_env: /v}]", "version of Python package a-b of /v"),
     ("pip.installed: [{name: a==2}, {bin_env: /v/bin/python3}]", "virtualenv.managed: [{name: /v}, {pip_pkgs: [a==1]}]", "version of Python package a of /v"),
     ("cron.present: [{name: /bin/true}]", "file.absent: [{name: /var/spool/cron/crontabs/root}]", "/var/spool/cron/crontabs/root"),
@@ -605,6 +609,11 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         (SOURCE, "file.managed: [{name: /x.list}, {contents: ['# ours', 'deb [signed-by=/k]  http://x stable main']}]"),
         (SOURCE, SOURCE.replace("stable", "testing")),
         (SOURCE, SOURCE.replace("main", "contrib")),
+        (SOURCE, SOURCE.replace("main", "main # ours")),
+        (SOURCE, SOURCE.replace("main", "main contrib").replace("}]", "}, {comps: main}]")),
+        ("pkgrepo.absent: [{name: 'deb http://x stable main'}]", "pkgrepo.absent: [{name: 'deb http://x stable main contrib'}]"),
+        ("pkgrepo.absent: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list}, {contents: 'deb http://y stable main'}]"),
+        ("pkgrepo.managed: [{name: 5}]", "pkgrepo.absent: [{name: base}]"),
         ("pkgrepo.managed: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list}, {contents: a}]"),
         ("pkgrepo.absent: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list}, {contents: a}]"),
         (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: ['[user]', '  Email = me@x']}]"),
@@ -620,6 +629,12 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         (VENV, "pip.installed: [{pkgs: [a-b==1, c, d==2]}, {bin_env: /v}]"),
         (VENV, "pip.removed: [{name: d}, {bin_env: /v}]"),
         (VENV, "pip.removed: [{name: c}]"),
+        (VENV, "pip.removed: [{name: z}, {requirements: 'salt://other'}, {bin_env: /v}]"),
+        ("pip.installed: [{name: x}, {requirements: /r.txt}]", "pip.removed: [{name: x}]"),
+        ("pip.installed: [{name: a==1}, {editable: /srv/a}]", "pip.installed: [{name: a==2}]"),
+        ("pip.installed: [{name: git+https://x/r}]", "pip.removed: [{name: git}]"),
+        ("pip.installed: [{pkgs: [5]}]", "pip.removed: [{pkgs: [a: 1]}]"),
+        ("pip.uptodate: [{name: a}]", "pip.removed: [{name: a}]"),
         ("pip.installed: [{name: c}, {requirements: 'salt://other'}, {bin_env: /v}]", "pip.removed: [{name: c}, {bin_env: /v}]"),
         (KMOD.replace("True", "False"), "file.absent: [{name: /etc/modules}]"),
         ("timezone.system: [{name: Europe/Rome}]", ROME),
@@ -694,6 +709,22 @@ def test_a_state_may_install_what_another_removes_with_its_own_package(removed, 
     for pair in ((f"pkg.{removed}", f"pkg.{installed}"), (f"pkg.{installed}", f"pkg.{removed}")):
         certain, possible = undone(*pair, packages=lambda _: Mawk("\n\n"))
         assert (certain, len(possible)) == ([], number)
+
+
+@rows(
+    ("made", "things"),
+    [
+        ("file.managed: [{name: /srv//r.txt}, {contents: [a==1]}]", ["version of Python package a of /v"]),
+        ("file.managed: [{name: /srv/r.txt}, {source: 'salt://other'}]", ["version of Python package a-b of /v"]),
+        ("file.managed: [{name: /srv/r.txt}, {contents: a==1}, {template: jinja}]", []),
+        ("file.managed: [{name: /srv/r.txt}, {contents: a==1}, {replace: False}]", []),
+        ("file.append: [{name: /srv/r.txt}, {text: a==1}]", []),
+        ("file.managed: [{name: /srv/s.txt}, {contents: a==1}]", []),
+    ],
+)
+def test_requirements_that_the_tree_writes_are_installed(made, things):
+    other = "pip.installed: [{pkgs: [a==2, a-b==3]}, {bin_env: /v}]"
+    assert undone(made, "virtualenv.managed: [{name: /v}, {requirements: /srv/./r.txt}]", other) == (things, [])
 
 
 def test_what_is_moved_where_it_does_not_stay_is_moved_in_each_run():

@@ -1,15 +1,17 @@
 import pytest
+from tables import rows
 from trees import FakeStates, edges, plan
 
 from asyncstate.compile.effects.homes import Homes
 
 MACHINE = {"": "/home/me", "ada": "/home/ada", "odd": "nowhere"}
 USERS = """
-old: {user.present: [{name: ada}, {home: /srv/ada/}]}
+old: {user.present: [{name: ada}, {home: /srv/X/}]}
 new: {user.present: [{name: eve}, {home: /srv/eve}]}
 none: {user.present: [{name: bob}, {home: 5}]}
 other: {user.absent: [{name: mal}, {home: /srv/mal}]}
 """
+ADAS = ["/srv/X", "/home/ada"]
 
 
 @pytest.mark.parametrize(
@@ -17,7 +19,7 @@ other: {user.absent: [{name: mal}, {home: /srv/mal}]}
     [
         ("path:~/x", ["path:/home/me/x"]),
         ("path:~", ["path:/home/me"]),
-        ("path:~ada/.ssh/**", ["path:/srv/ada/.ssh/**", "path:/home/ada/.ssh/**"]),
+        ("path:~ada/.ssh/**", ["path:/srv/X/.ssh/**", "path:/home/ada/.ssh/**"]),
         ("path:~eve//.ssh?0700:eve:g", ["path:/srv/eve//.ssh?0700:eve:g"]),
         ("path:~eve?0700:eve:g", ["path:/srv/eve?0700:eve:g"]),
         ("path:~bob", ["path:/home/bob"]),
@@ -31,6 +33,31 @@ other: {user.absent: [{name: mal}, {home: /srv/mal}]}
 def test_a_home_is_where_the_tree_or_the_machine_says(name, resolved):
     homes = Homes(plan(USERS).chunks, lambda user: MACHINE.get(user, ""))
     assert list(homes.resolved((name, "pkgdb"))) == [*resolved, "pkgdb"]
+
+
+@rows(
+    ("path", "target", "links"),
+    [
+        ("/a", "b", [("/a", "b")]),
+        ("/a", "~/b", [("/a", "/home/me/b")]),
+        ("~/path:", "/path:", [("/home/me/path:", "/path:")]),
+        ("~ada/a", "~ada/b", [(f"{one}/a", f"{other}/b") for one in ADAS for other in ADAS]),
+    ],
+)
+def test_a_link_of_a_home_is_one_of_each_home(path, target, links):
+    homes = Homes(plan(USERS).chunks, lambda user: MACHINE.get(user, ""))
+    assert list(homes.link(path, target)) == links
+
+
+@rows(
+    ("home", "names"),
+    [
+        ("/home/me/", {"path:/home/me", "path:/home/me/**", "path:/home/**", "path:/**"}),
+        ("/", {"path:", "path:/**"}),
+    ],
+)
+def test_our_home_goes_with_each_folder_above(home, names):
+    assert Homes((), lambda _: home).ours() == names
 
 
 def test_without_a_machine_it_is_the_usual_place():

@@ -77,6 +77,17 @@ def test_a_program_that_the_tree_writes_may_be_another_one():
     assert edges(tree, both)[0] == {("a", "b")}
 
 
+def test_a_program_that_a_state_writes_itself_is_the_one_that_was_seen():
+    tree = "a: {cmd.run: [{guess: /opt/run}]}\nb: {cmd.run: [{guess: /srv/x}]}\n"
+    seen = {"a": record(writes=["/1"], programs=("/opt/run",)), "b": record(reads=["/1"])}
+    assert edges(tree, seen)[0] == {("a", "b")}
+
+
+def test_a_state_that_may_run_beside_any_other_still_may():
+    tree = COMMANDS.replace("/srv/x}]", "/srv/x}, {parallel: True}]", 1)
+    assert edges(tree, {"a": record(writes=["/1"]), "b": record(reads=["/1"])})[0] == set()
+
+
 def test_the_tree_itself_has_the_last_word():
     tree = """
 a: {cmd.run: [{guess: /srv/x}, {footprint: {writes: ['path:/f']}}]}
