@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncstate.compile.effects.resources import ENTRY, PATH, folder_and_marks
 from asyncstate.value import Value
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.calls import CallsRead
 
 _MOST_NAMES = 100_000
-"""How many resources a state may read, write or make. A list of a module's own class may be endless."""
+"""How many names a part of a footprint may have. A list of a module's own class may be endless."""
 
+_T = TypeVar("_T")
 _SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
 
 
@@ -73,25 +74,20 @@ def _reason(declared: Any) -> str:
 
 
 def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
-    if not (links and isinstance(links, dict)):
+    if not isinstance(links, dict):
         return ()
-    said = {
-        path: targets if isinstance(targets, (list, tuple)) else (targets,)
-        for path, targets in islice(links.items(), _MOST_NAMES)
-    }
-    return tuple((str(path), str(target)) for path, targets in said.items() for target in islice(targets, _MOST_NAMES))
+    said = ((path, each if isinstance(each, (list, tuple)) else (each,)) for path, each in links.items())
+    return _limited((str(path), str(target)) for path, targets in said for target in targets)
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    if not value:
-        return ()
-    if type(value) in {list, tuple} and len(value) <= _MOST_NAMES:  # what modules return, as a rule
-        return tuple(map(str, value))
     if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, (list, tuple, set, frozenset)):
-        return ()
-    names = tuple(str(name) for name in islice(value, _MOST_NAMES + 1))
-    if len(names) > _MOST_NAMES:
+        return (value,) if value else ()
+    return _limited(map(str, value)) if isinstance(value, (list, tuple, set, frozenset)) else ()
+
+
+def _limited(said: Iterable[_T]) -> tuple[_T, ...]:
+    listed = tuple(islice(said, _MOST_NAMES + 1))
+    if len(listed) > _MOST_NAMES:
         raise ValueError(f"it names more than {_MOST_NAMES:,} resources")
-    return names
+    return listed

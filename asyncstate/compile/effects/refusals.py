@@ -32,12 +32,11 @@ _PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "file.patch": ("patch", ("name",)),
     "mount.swap": ("swapon", ("name",)),
     "docker_image.present": ("docker build", ("build",)),
+    "mount.mounted": ("mount", ("name",)),
+    "alternatives.install": ("update-alternatives", ("link",)),
 }
 """The states that run a program which root may not run where another user can exchange files, and the arguments."""
-_OVER = {
-    "mount.mounted": ("mount", "name"),
-    "alternatives.install": ("update-alternatives", "link"),
-}
+_OVER = frozenset({"mount.mounted", "alternatives.install"})
 """The states whose program puts something over a path: users must not be able to exchange the folders above it."""
 _RUN_AS = frozenset({"mount", "cmd", "cron", "docker_container", "pip"})
 """State modules whose ``user`` runs a program, or has what is written elsewhere."""
@@ -79,7 +78,8 @@ def refused(chunks: Sequence[LowChunk], known: Sequence[Footprint]) -> Iterator[
     for chunk in chunks:
         for place in _refusals(chunk, given):
             found = _at_once(chunk, chunks, given[place.folder], place)
-            certain |= {chunk.index} if found.certain else set()
+            if found.certain:
+                certain.add(chunk.index)
             yield found
         _give(chunk, known[chunk.index], given)
     if not given:
@@ -100,9 +100,9 @@ def _give(chunk: LowChunk, footprint: Footprint, given: dict[str, _Gift]) -> Non
         if gift.user and not (gift.made and path in given):
             given[path] = gift
         elif not gift.user:
-            below = f"{path}/" if _holds_below(chunk) else path
-            for each in [each for each in given if each == path or each.startswith(below)]:
-                del given[each]
+            below = [each for each in given if each.startswith(f"{path}/")] if _holds_below(chunk) else []
+            for each in (path, *below):
+                given.pop(each, None)
 
 
 def _holds_below(chunk: LowChunk) -> bool:
@@ -119,10 +119,10 @@ def _refusals(chunk: LowChunk, given: dict[str, _Gift]) -> Iterator[_Place]:
         return
     for program, place, above in _places(chunk):
         path = plain_path(place)
-        folder = next((each for each in _with_parents(os.path.dirname(path) if above else path) if each in given), "")
-        if folder:
-            yield _Place(program, place, folder)
-            return
+        for folder in _with_parents(os.path.dirname(path) if above else path):
+            if folder in given:
+                yield _Place(program, place, folder)
+                return
 
 
 def _at_once(chunk: LowChunk, chunks: Sequence[LowChunk], gift: _Gift, place: _Place) -> Contradiction:
@@ -148,8 +148,7 @@ def _next_time(
     own = f"let root own {folder}"
     helped = any(
         each.state in _OF_COMMANDS and any(_is_within(folder, name) for name in known[each.index].writes)
-        for each in chunks
-        if each.index > gift.giver or each.index < chunk.index
+        for each in (*chunks[: chunk.index], *chunks[gift.giver + 1 :])
     )
     may_pass = not _MAY_NOT_RUN.isdisjoint(chunk.args.keys() | giver.args.keys())
     return Contradiction(
@@ -171,17 +170,14 @@ def _is_within(folder: str, name: str) -> bool:
 
 def _places(chunk: LowChunk) -> Iterator[tuple[str, str, bool]]:
     """Yield the programs of a state, where each works, and whether only the folders above count."""
-    program, arguments = _PROGRAMS.get(chunk.function, ("", ()))
+    if chunk.function not in _PROGRAMS:
+        return
+    program, arguments = _PROGRAMS[chunk.function]
     for argument in arguments:
         value = chunk.name if argument == "name" else chunk.args.get(argument)
         for each in value if isinstance(value, list) else [value]:
-            path = each.removeprefix("-e ").removeprefix("file://").partition("[")[0] if isinstance(each, str) else ""
-            if path.startswith("/"):
-                yield program, path, False
-    program, argument = _OVER.get(chunk.function, ("", ""))
-    value = chunk.name if argument == "name" else chunk.args.get(argument)
-    if program and isinstance(value, str) and value.startswith("/"):
-        yield program, value, True
+            if isinstance(each, str) and (path := each.removeprefix("file://").partition("[")[0]).startswith("/"):
+                yield program, path, chunk.function in _OVER
 
 
 def _gifts(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, _Gift]]:
@@ -196,7 +192,7 @@ def _gifts(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, _Gift]]
         return
     if chunk.state in _RUN_AS or chunk.function == "file.symlink":
         return
-    owner = chunk.args.get("user", chunk.args.get("owner"))
+    owner = chunk.args.get("user")
     if chunk.function == "file.absent":
         owner = "root"
     if isinstance(owner, (str, int)) and owner != "":
@@ -207,17 +203,17 @@ def _gifts(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, _Gift]]
             yield path, _Gift(index, user, path if chunk.state == "archive" else "")
     for name in footprint.makes:
         folder, marks = folder_and_marks(name)
-        user = marks.removeprefix("?").split(":")[1] if marks else ""
-        if user and not _is_root(user) and folder.startswith(PATH):
+        user = marks.split(":")[1] if marks else ""
+        if not _is_root(user):
             path = folder.removeprefix(PATH)
             yield path, _Gift(index, user, path)
 
 
 def _is_root(user: Any) -> bool:
-    return user in {None, "", "root", 0, "0"} if isinstance(user, (str, int, type(None))) else True
+    return not user or user in ("root", "0")
 
 
 def _with_parents(path: str) -> Iterator[str]:
-    while path not in {"/", "", "."}:
+    while path != "/":
         yield path
         path = os.path.dirname(path)

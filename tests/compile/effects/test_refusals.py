@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bundled_states import FILES, Bundled, state_module
+from tables import rows
 from trees import plan
 
 from asyncstate.analyse.lint import lint
@@ -53,6 +54,7 @@ GIVEN = chunk(0, "file.directory", "/srv/app", user="app")
         (chunk(0, "file.managed", "/srv/r.txt", user="app"), chunk(1, "pip.installed", "a", requirements="/srv/r.txt")),
         (GIVEN, chunk(1, "pip.installed", "a", requirements=["/srv/app/r.txt"])),
         (GIVEN, chunk(1, "pip.installed", "a", editable="file:///srv/app/code")),
+        (GIVEN, chunk(1, "pip.installed", "a", editable="/srv/app[tests]")),
         (GIVEN, chunk(1, "pip.installed", "a", find_links="/srv/app/wheels")),
         (GIVEN, chunk(1, "pip.installed", "a", target="/srv/app/lib")),
         (GIVEN, chunk(1, "pip.installed", "a", cwd="/srv/app")),
@@ -63,6 +65,7 @@ def test_a_program_of_root_in_a_folder_of_a_user_is_refused(earlier, later):
     (found,) = refused([earlier, later])
     assert (found.first, found.second, found.certain) == (0, 1, True)
     assert found.hint == "say user: app"
+    assert found.thing == earlier.name if earlier.function == "file.directory" else "/srv/app"
     assert "to app, who can replace files there" in found.message
 
 
@@ -75,6 +78,7 @@ def test_a_program_of_root_in_a_folder_of_a_user_is_refused(earlier, later):
         (GIVEN, chunk(1, "pip.installed", "django")),
         (chunk(0, "file.directory", "/srv/app", user="root"), chunk(1, "git.present", "/srv/app")),
         (chunk(0, "file.directory", "/srv/app"), chunk(1, "git.present", "/srv/app")),
+        (chunk(0, "file.managed", "/srv/app/x", user="root", makedirs=True), chunk(1, "git.present", "/srv/app/r")),
         (chunk(0, "user.present", "app", createhome=False), chunk(1, "git.present", "/home/app")),
     ],
 )
@@ -122,16 +126,32 @@ def test_what_is_mounted_on_a_folder_of_a_user_is_not_refused():
 
 
 @pytest.mark.parametrize(
-    ("earlier", "made"),
+    ("earlier", "made", "certain"),
     [
-        (chunk(0, "file.managed", "/srv/app/x", user="app", makedirs=True), "/srv/app"),
-        (chunk(0, "archive.extracted", "/srv/app", source="salt://a.tar", user="app"), "/srv/app"),
-        (chunk(0, "file.directory", "/srv/app/x/y", user="app", makedirs=True), "/srv/app/x"),
+        (chunk(0, "file.managed", "/srv/app/x", user="app", makedirs=True), "/srv/app", False),
+        (chunk(0, "archive.extracted", "/srv/app", source="salt://a.tar", user="app"), "/srv/app", False),
+        (chunk(0, "file.directory", "/srv/app/x/y", user="app", makedirs=True), "/srv/app/x", False),
+        (chunk(0, "user.present", "app"), "/home/app", True),
     ],
 )
-def test_a_folder_that_may_be_there_is_given_away_only_if_it_is_made(earlier, made):
+def test_a_folder_that_may_be_there_is_given_away_only_if_it_is_made(earlier, made, certain):
     (found,) = refused([earlier, chunk(1, "git.present", f"{made}/repo")])
-    assert (found.made, found.certain) == (made, False)
+    assert (found.made, found.certain) == (made, certain)
+
+
+@rows(
+    ("writes", "number"),
+    [
+        (("path:/srv/app",), 1),
+        (("path:/srv/app/**",), 1),
+        (("accounts", "path:/srv/app"), 1),
+        (("path:/srv/x", "path:/srv/app"), 0),
+        (("path:/srv/app#x",), 0),
+    ],
+)
+def test_a_state_of_another_module_gives_away_what_it_writes_first(writes, number):
+    states = [chunk(0, "own.made", "a", user="app"), chunk(1, "git.present", "/srv/app/repo")]
+    assert len(list(refusals.refused(states, [Footprint(writes=writes), Footprint()]))) == number
 
 
 @pytest.mark.parametrize(
@@ -147,13 +167,31 @@ def test_a_program_of_a_user_gives_nothing_away(earlier):
     assert refused([earlier, chunk(1, "git.present", "/srv/app/repo")]) == []
 
 
-@pytest.mark.parametrize("later", [chunk(1, "file.absent", "/srv/app"), chunk(1, "file.directory", "/srv/app", user=0)])
+@pytest.mark.parametrize(
+    "later",
+    [
+        chunk(1, "file.absent", "/srv"),
+        chunk(1, "file.directory", "/srv/app", user=0),
+        chunk(1, "file.directory", "/srv/app", user="0"),
+    ],
+)
 def test_what_is_removed_or_taken_back_belongs_to_root(later):
     assert refused([GIVEN, later, chunk(2, "git.present", "/srv/app/repo")]) == []
 
 
-def test_a_folder_without_an_owner_stays_with_its_user():
-    again = chunk(1, "file.directory", "/srv/app", mode="0755")
+@pytest.mark.parametrize(
+    "again",
+    [
+        chunk(1, "file.directory", "/srv/app", mode="0755"),
+        chunk(1, "file.directory", "/srv/app", user=""),
+        chunk(1, "file.directory", "/srv", user="root"),
+        chunk(1, "file.directory", "/srv", user="root", recurse=["group"]),
+        chunk(1, "file.directory", "/srv/ap", user="root", recurse=["user"]),
+        chunk(1, "file.recurse", "/srv", source="salt://a", user="root", recurse=["user"]),
+        chunk(1, "file.absent", "/srv/ap"),
+    ],
+)
+def test_a_folder_stays_with_its_user_until_it_is_taken_back(again):
     assert len(refused([GIVEN, again, chunk(2, "git.present", "/srv/app/repo")])) == 1
 
 
@@ -179,6 +217,21 @@ def test_an_owner_that_a_later_state_gives_counts_in_the_next_run(first, giver, 
     (found,) = refused([first, giver])
     assert (found.first, found.second, found.certain) == (1, 0, certain)
     assert "to app, who can replace files there: the next run refuses it" in found.message
+    assert found.thing == giver.name
+    assert found.hint.endswith(f"let root own {giver.name}")
+    assert found.hint.startswith("say user: app and let ") is (first.function != "file.patch")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "found"),
+    [
+        (chunk(0, "file.directory", "/srv", user="app"), [(0, True)]),
+        (chunk(0, "file.managed", "/srv/app/x", user="app", makedirs=True), [(0, False), (2, True)]),
+    ],
+)
+def test_what_the_run_refuses_for_certain_it_does_not_refuse_again(earlier, found):
+    states = [earlier, chunk(1, "git.present", "/srv/app/repo"), chunk(2, "file.directory", "/srv/app", user="app")]
+    assert [(each.first, each.certain) for each in refused(states)] == found
 
 
 @pytest.mark.parametrize(
@@ -205,14 +258,28 @@ def test_what_the_next_run_does_not_refuse_is_no_mistake(chunks):
     assert refused(chunks) == []
 
 
-def test_a_command_that_writes_the_folder_may_give_it_back():
-    helping = chunk(2, "cmd.run", "chown root: /srv/app")
-    known = [
-        Footprint.of(state_module(FILES.get(each.state, each.state)).mod_footprint(each.as_low()))
-        for each in (CLONED, LATER)
-    ]
-    (found,) = refusals.refused([CLONED, LATER, helping], [*known, Footprint(writes=("path:/srv/app",))])
-    assert not found.certain
+@rows(
+    ("writes", "place", "certain"),
+    [
+        (("path:/srv/app",), 2, False),
+        (("path:/srv/app/**",), 2, False),
+        (("path:/srv/**",), 2, False),
+        (("path:/x", "path:/srv/app"), 0, False),
+        (("path:/srv/app",), 1, True),
+        (("path:/srv/app/x",), 2, True),
+        (("path:/srv",), 2, True),
+        (("path:/sr/**",), 2, True),
+        (("source:/srv/app",), 2, True),
+        ((), 2, True),
+    ],
+)
+def test_a_command_that_writes_the_folder_may_give_it_back(writes, place, certain):
+    functions = [("git.present", "/srv/app/repo", {}), ("file.directory", "/srv/app", {"user": "app"})]
+    functions.insert(place, ("cmd.run", "chown root: /srv/app", {}))
+    states = [chunk(index, function, name, **args) for index, (function, name, args) in enumerate(functions)]
+    known = {"cmd": Footprint(writes=writes), "file": Footprint(writes=("path:/srv/app",)), "git": Footprint()}
+    (found,) = refusals.refused(states, [known[each.state] for each in states])
+    assert found.certain is certain
 
 
 def test_a_folder_that_is_taken_back_with_its_parent_is_not_refused():
