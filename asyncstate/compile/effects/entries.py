@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def compare_entries(known: list[Footprint], module_of: Callable[[int], str]) -> None:
-    """Replace entries of a file by the file, where states of several modules have named some.
+    """Replace written entries of a file by the file, where states of several modules have named some.
 
     ``module_of(number)`` is the module that has named those of a footprint, "" for the state itself.
     Their names do not compare: what is a setting to one module is a line of a section to another.
@@ -28,11 +28,8 @@ def compare_entries(known: list[Footprint], module_of: Callable[[int], str]) -> 
                 named_by.setdefault(file, set()).add(module_of(number))
     mixed = {file for file, modules in named_by.items() if len(modules) > 1}
     for number in with_entries if mixed else ():
-        reads, writes = (
-            tuple(dict.fromkeys(_file_of(name) if _file_of(name) in mixed else name for name in names))
-            for names in (known[number].reads, known[number].writes)
-        )
-        known[number] = known[number].replaced(reads=reads, writes=writes)
+        writes = (_file_of(name) if _file_of(name) in mixed else name for name in known[number].writes)
+        known[number] = known[number].replaced(writes=tuple(dict.fromkeys(writes)))
 
 
 def only_entries(footprint: Footprint) -> tuple[str, ...]:
@@ -47,4 +44,4 @@ def _is_entry_of_file(name: str) -> bool:
 
 
 def _file_of(name: str) -> str:
-    return name.partition(ENTRY)[0] if _is_entry_of_file(name) else name
+    return name.partition(ENTRY)[0]

@@ -10,7 +10,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import texts
-from asyncstate.compile.effects.resources import ENTRY, PATH, TREE
+from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folders_above
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
 from asyncstate.model.requisite import CONDITIONS
@@ -82,7 +82,7 @@ class Surroundings:
         names = frozenset(name for name in _SHARED if name in written or _has_entry(name, written))
         roots = _touched(self._roots, written)
         plugins = PLUGINS in names or _touched(self._plugins, written)
-        return _Changed(names, roots, plugins) if names or roots or plugins else None
+        return _Changed(names, roots, plugins)
 
     def reads(self, chunk: LowChunk, changed: _Changed, *, declared: bool) -> list[str]:
         """Return what a state reads of what changes. ``declared``: it is a bundled one, and its effects are known."""
@@ -142,16 +142,12 @@ def _touched(folders: Sequence[str], written: set[str]) -> bool:
 
 def _above(folders: Iterable[str]) -> frozenset[str]:
     return frozenset(
-        f"{PATH}{path}{rest}" for folder in folders for path in _with_parents(folder) for rest in ("", TREE)
+        f"{PATH}{path}{rest}"
+        for folder in folders
+        for path in (folder, *folders_above(folder), "")
+        for rest in ("", TREE)
     )
 
 
 def _inside(folders: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{PATH}{folder}/" for folder in folders)
-
-
-def _with_parents(path: str) -> Iterator[str]:
-    while path not in {"/", ""}:
-        yield path
-        path = posixpath.dirname(path)
-    yield ""

@@ -1,4 +1,6 @@
 import pytest
+from msgspec import structs
+from tables import rows
 from trees import FakeStates, edges, plan
 
 from asyncstate.compile.effects.calls import Templates, slots_read
@@ -14,7 +16,9 @@ SLOTS = {
     "in a list": ({"text": ["a", "__slot__:salt:file.read(/a)"]}, {"path:/a/**"}, ""),
     "in a mapping": ({"context": {"a": "__slot__:salt:file.read(/a)"}}, {"path:/a/**"}, ""),
     "in a list of mappings": ({"env": [{"A": "__slot__:salt:file.read(/a)"}]}, {"path:/a/**"}, ""),
+    "a path that ends with X": ({"contents": "__slot__:salt:file.read(/aX/)"}, {"path:/aX/**"}, ""),
     "a grain": ({"contents": "__slot__:salt:grains.get(a)"}, set(), ""),
+    "no function": ({"contents": "__slot__:salt:grains"}, set(), ""),
     "unknown reads": ({"contents": "__slot__:salt:own.act(a)"}, set(), "a slot calls own.act, whose reads are unknown"),
 }  # fmt: skip
 
@@ -65,6 +69,7 @@ LOOKS = {
     "calls": ("{{ salt['file.read'](path) }}", True),
     "calls data": ("{% set x = salt['pillar.get']('x') %}{{ salt.config.get(path, [1]) }}", False),
     "calls data of a call": ("{{ salt['pillar.get'](salt['file.read'](path)) }}", True),
+    "calls data of a call by a variable": ("{{ salt['pillar.get'](salt[name](path)) }}", True),
     "calls both": ("{{ salt['pillar.get']('x') }}{{ salt['file.read'](path) }}", True),
     "calls by another name": ("{% set s = salt %}{{ s['file.read'](path) }}", True),
     "over lines": ("{%\n  set s = salt\n%}", True),
@@ -80,9 +85,9 @@ LOOKS = {
 @pytest.mark.parametrize("case", LOOKS)
 def test_a_template_that_only_prints_a_path_does_not_read_it(case):
     text, looks = LOOKS[case]
-    args = {"template": "jinja", "contents": text, "context": {"path": "/k"}, "defaults": {"paths": ["/l/m/"]}}
+    args = {"template": "jinja", "contents": text, "context": {"path": "/k"}, "defaults": {"/X": ["/l/m/", "/"]}}
     chunk = LowChunk(0, "file", "managed", "i", "/x", "s", "base", 0, args)
-    paths = {"path:/k/**", "path:/l/m/**"}
+    paths = {"path:/k/**", "path:/X/**", "path:/l/m/**"}
     assert set(Templates(lambda _: (text, bool(text))).read(chunk).reads) == (paths if looks else set())
     assert set(Templates(lambda _: (text, False)).read(chunk).reads) == paths
     assert set(Templates(lambda _: (text, True), usual_syntax=False).read(chunk).reads) == paths
@@ -97,6 +102,18 @@ def test_a_template_is_read_once():
         for args in ({"template": "jinja", "source": "salt://a"}, {"source": "salt://a"}):
             templates.read(LowChunk(0, "file", "managed", "i", name, "s", "base", 0, args))
     assert len(asked) == 1
+
+
+@rows(
+    "change",
+    [{"contents": "b"}, {"source": "salt://b"}, {"saltenv": "dev"}, {"template": "py"}, {"env": "dev"}],
+)
+def test_another_template_is_read_too(change):
+    args = {"template": "jinja", "source": "salt://a", "saltenv": "base", "contents": "a"}
+    chunk = LowChunk(0, "file", "managed", "i", "/x", "s", "base", 0, args)
+    other = structs.replace(chunk, **change) if "env" in change else structs.replace(chunk, args=args | change)
+    templates = Templates(lambda asked: ("{{ salt['file.read']('/k') }}" if asked == other else "", True))
+    assert [templates.read(each).reads for each in (chunk, other)] == [(), ("path:/k/**",)]
 
 
 def test_the_template_of_a_tree():

@@ -36,7 +36,7 @@ def test_without_a_condition_there_is_nothing_to_read(args):
         ({"onlyif": [{"fun": "match.grain", "tgt": "a:b"}]}, {"grains"}),
         ({"onlyif": [{"fun": "service.status", "args": ["a"]}]}, {"grains", "service:a"}),
         ({"onlyif": [{"fun": "user.info", "name": "a"}]}, {"grains", "accounts", "user:a"}),
-        ({"onlyif": [{"fun": "group.info", "args": ["g"]}]}, {"grains", "accounts", "group:g"}),
+        ({"onlyif": [{"fun": "group.info", "kwargs": {"name": "g"}}]}, {"grains", "accounts", "group:g"}),
         ({"onlyif": [{"fun": "test.inner.ping"}]}, {"grains"}),
         ({"onlyif": [{"fun": "pkg.version", "args": ["a"]}]}, {"grains", "pkgdb"}),
         ({"unless": [{"fun": "cmd.retcode", "args": ["test -e /a"]}]}, {"grains", "environ:process", "path:/a/**"}),

@@ -404,7 +404,7 @@ def test_entries_of_one_file_that_two_modules_name_are_not_compared():
     tree = "".join(
         f"{id_}: {said.replace('NAME', name) if id_[0] == 'c' else f'{{file.managed: [{{name: {name!r}}}]}}'}\n"
         for id_, name in {
-            "f1": "/etc/real#1", "f2": "/etc/alone#2", "f3": "/etc/alone#3", "f4": "/srv/#4/x",
+            "f1": "/etc/real#1#1", "f2": "/etc/alone#2", "f3": "/etc/alone#3", "f4": "/srv/#4/x",
             "c1": "/etc/link#5", "c2": "/etc/own#6", "c3": "/etc/own#7", "c4": "/srv/#8/x",
         }.items()
     )  # fmt: skip

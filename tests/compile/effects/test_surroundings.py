@@ -1,6 +1,7 @@
 from types import SimpleNamespace
 
 import pytest
+from tables import rows
 from trees import FakeStates, chunk_of, plan
 
 from asyncstate.compile.effects.surroundings import Surroundings
@@ -52,6 +53,9 @@ def test_a_source_is_read_in_every_root_of_its_environment(surroundings):
     assert set(read) == {"path:/srv/a/x/y/**", "path:/srv/b/x/y/**", "path:/dev/a/z/**"}
     assert surroundings.reads(chunk(source="salt://x", saltenv="dev"), changed, declared=True) == ["path:/dev/a/x/**"]
     assert surroundings.reads(chunk(name="salt://../x"), changed, declared=True)[0] == "path:/srv/a/x/**"
+    assert surroundings.reads(chunk(name="salt://x", saltenv=""), changed, declared=True)[0] == "path:/srv/a/x/**"
+    assert surroundings.reads(chunk(name="salt://X salt://y"), changed, declared=True)[0] == "path:/srv/a/X/**"
+    assert surroundings.reads(chunk(name="salt:///"), changed, declared=True)[0] == "path:/srv/a/**"
     assert surroundings.reads(chunk(source="/x"), changed, declared=True) == []
 
 
@@ -82,6 +86,22 @@ def test_the_environment_is_read_by_what_starts_programs(surroundings, function)
     assert surroundings.reads(chunk(function), changed, declared=False) == ["environ:process"]
 
 
+@rows(
+    ("function", "args", "declared", "asks"),
+    [
+        ("file.managed", {}, True, False),
+        ("file.managed", {"template": "jinja"}, True, True),
+        ("module.run", {}, True, True),
+        ("own.thing", {}, False, True),
+    ],
+)
+def test_what_may_ask_for_data_and_modules_reads_them(function, args, declared, asks):
+    surroundings = Surroundings(LocalFileClient({}), {"states_dirs": ["/opt/states"]})
+    changed = surroundings.changed_by({"grains", "pillar#a", "plugins"})
+    expected = ["grains", "pillar", "plugins", "path:/opt/states/**"] if asks else []
+    assert surroundings.reads(chunk(function, **args), changed, declared=declared) == expected
+
+
 def test_what_is_read_and_loaded_again(surroundings):
     assert surroundings.reloads({"reload_grains": True, "reload_modules": False}) == ((), ("grains",))
     assert surroundings.reloads({"reload_pillar": True}) == (("path:/srv/pillar/**",), ("pillar",))
@@ -92,6 +112,8 @@ def test_what_may_bring_a_module(surroundings):
     assert {"pkgdb", "pip", "plugins", "path:/opt/python/**", "path:/srv/b/_states/**", "path:/opt/states/**"} <= set(
         surroundings.bringers
     )
+    without_python = Surroundings(LocalFileClient({}), {"states_dirs": ["/opt/states"]})
+    assert without_python.bringers == ("pkgdb", "pip", "plugins", "path:/opt/states/**")
 
 
 def test_a_watch_stays_one_where_the_module_will_be_there_in_time():
