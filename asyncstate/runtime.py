@@ -441,11 +441,14 @@ class StateRuntime:
     async def _compile_and_run(
         self, planned: Callable[[], Awaitable[Plan]], lock: bool | None, wait: float, options: RunKeywords
     ) -> RunReport:
+        from asyncstate.run.lock import import_backend  # noqa: PLC0415 - programs that only compile never run
+
         self._affinity.require("StateRuntime.apply or single")
         test = options.get("test")
         looks_only = (self.settings.test if test is None else test) or options.get("mock", False)
         outlast = options.get("resume") is not None and not options.get("force")
         run_lock = self._run_lock(lock, wait, test=looks_only, outlast=outlast)
+        await import_backend(self.host.workers)
         async with run_lock as held:
             with loop_bound(self.host.workers, held):
                 try:

@@ -42,7 +42,7 @@ class Lines:
         return hash(Lines)
 
 
-class LowChunk(msgspec.Struct, frozen=True):
+class LowChunk(msgspec.Struct, frozen=True, gc=False):
     """One call of one state function, as the compiler produces it.
 
     ``index`` is the position in serial order and breaks every tie. ``args`` holds all arguments of the state in the SLS
@@ -91,7 +91,7 @@ class LowChunk(msgspec.Struct, frozen=True):
 
     def as_low(self) -> dict[str, Any]:
         """Return this chunk as Salt's low data, in a fresh dict: changing it does not change the chunk."""
-        low = {key: fresh(value) for key, value in self.args.items()}
+        low = {key: fresh(value) if type(value) in _COPIED else value for key, value in self.args.items()}
         low["state"] = self.state
         low["name"] = self.name
         low["__sls__"] = self.sls or None
@@ -115,7 +115,10 @@ def fresh(value: Any) -> Any:
     """Copy dicts and lists to any depth and share everything else, which is immutable in SLS data."""
     kind = type(value)
     if kind is dict:
-        return {key: fresh(item) for key, item in value.items()}
+        return {key: fresh(item) if type(item) in _COPIED else item for key, item in value.items()}
     if kind is list:
-        return [fresh(item) for item in value]
+        return [fresh(item) if type(item) in _COPIED else item for item in value]
     return value
+
+
+_COPIED = (dict, list)

@@ -23,19 +23,15 @@ class RequisiteKind(StrEnum):
     PREREQUIRED = "prerequired"
     LISTEN = "listen"
 
-    @property
-    def weight(self) -> int:
-        """Position in the order of precedence; larger weights hide smaller ones when a dependent pulls forward."""
-        return _WEIGHT[self]
-
-    @property
-    def family(self) -> RequisiteKind:
-        """The kind without ``_any`` or ``_all``."""
-        return _FAMILY[self]
+    weight: int
+    """Position in the order of precedence; larger weights hide smaller ones when a dependent pulls forward."""
+    family: RequisiteKind
+    """The kind without ``_any`` or ``_all``."""
 
 
-_WEIGHT = {kind: position for position, kind in enumerate(RequisiteKind)}
-_FAMILY = {kind: RequisiteKind(kind.value.removesuffix("_any").removesuffix("_all")) for kind in RequisiteKind}
+for _weight, _kind in enumerate(RequisiteKind):
+    _kind.weight = _weight
+    _kind.family = RequisiteKind(_kind.value.removesuffix("_any").removesuffix("_all"))
 
 DIRECT = (
     RequisiteKind.REQUIRE,

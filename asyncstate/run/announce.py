@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.journal.lines import finished_line, started_line
@@ -14,13 +15,17 @@ from asyncstate.model.walk import edges_beyond, is_grouped
 from asyncstate.run.shared_work import SharedWork
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from asyncstate.journal.keeper import Keeper
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
     from asyncstate.redact.redacted_plan import RedactedPlan
     from asyncstate.run.machine import Machine
+
+
+_AT_ONCE = 200
+"""The number of steps of `ChunkReady` events before the event loop has its turn."""
 
 
 class Onlooker(ABC):
@@ -75,6 +80,8 @@ class Announcer:
         self._sequence = 0
         self._line = bytearray()
         self._groups: dict[int, str] = {}
+        self.behind: deque[Iterator[bool]] = deque()
+        """Events that are still to be sent. No state starts before."""
         self._onlookers = [each for each in observers if isinstance(each, Onlooker)]
         self._note_begin = [each for each in self._onlookers if type(each).began is not Onlooker.began]
         self._count()
@@ -194,9 +201,27 @@ class Announcer:
         )
 
     def ready(self, machine: Machine, node: int, released: list[int], tag: str) -> None:
-        """Send `ChunkReady` for each released node. For a group, its members name the chunk that released the group."""
+        """Send `ChunkReady` for each released node, or begin to: `catch_up` sends the rest of many.
+
+        For a group, its members name the chunk that released the group.
+        """
+        self.behind.append(self._ready(machine, node, released, tag))
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Send some of the events that are behind."""
+        for _ in range(_AT_ONCE):
+            if not self.behind:
+                break
+            if not next(self.behind[0], False):
+                self.behind.popleft()
+
+    def _ready(self, machine: Machine, node: int, released: list[int], tag: str) -> Iterator[bool]:
+        """Send the events. Yields True after each of many small steps."""
         plan = machine.plan
-        after, edges = tag, _edges(machine, node, released)
+        after = tag
+        edges: dict[int, _Reasons] = {}
+        yield from _edges(machine, node, released, edges)
         if plan.nodes[node].kind is NodeKind.GROUP:
             after = self._groups.pop(node, "")
         for other in released:
@@ -204,26 +229,27 @@ class Announcer:
             if what.kind is NodeKind.GROUP:
                 self._groups[other] = after
             else:
-                check = what.kind is NodeKind.CHECK
-                sources, resources = edges[other]
+                # Only a contingent edge, or its proof, can have released a node that no edge leads to.
+                sources, resources = edges[other] if edges[other][0] else ((FOOTPRINT,), ())
                 self.emit(
                     ChunkReady,
                     tag=plan.chunks[what.chunk].tag,
                     after=after,
                     because=sources,
                     resources=resources,
-                    check=check,
+                    check=what.kind is NodeKind.CHECK,
                 )
+            yield True
 
 
 _Reasons = tuple[tuple[str, ...], tuple[str, ...]]
 """Sources and resources of edges."""
 
 
-def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reasons]:
-    """Return why nodes waited for ``node``: the labels of edges from it, or from sets and stages it completed."""
+def _edges(machine: Machine, node: int, released: list[int], found: dict[int, _Reasons]) -> Iterator[bool]:
+    """Find why nodes waited for ``node``, edge by edge: the labels of edges from it, or from sets it completed."""
     dag, nodes = machine.plan.dag, machine.plan.nodes
-    found: dict[int, _Reasons] = dict.fromkeys(released, ((), ()))
+    found.update(dict.fromkeys(released, ((), ())))
 
     def is_complete(joint: int) -> bool:
         return nodes[joint].kind in TIMELESS and machine.outcomes.of(joint) is not None
@@ -234,8 +260,7 @@ def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reaso
             grouped = at != node and is_grouped(machine.plan, node, at)
             more = (GROUP,) if grouped else dag.sources(at, successor)
             found[successor] = _union(sources, more), _union(resources, dag.resources(at, successor))
-    # Only a contingent edge, or its proof, can have released the others.
-    return {node: reasons if reasons[0] else ((FOOTPRINT,), ()) for node, reasons in found.items()}
+        yield True
 
 
 def _union(known: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ class Engine:
         machine, pool, recorder, announcer = self._parts
         pool.abandon(self._cancelled)
         numbered = self._numbered(machine, pool, recorder, announcer)
-        self.report = self._announce_end(numbered, recorder, announcer)
+        self.report = self._announce_end(numbered, announcer)
 
     async def clean_up(self) -> None:
         """Remove the unused prefetches of an abandoned run, and close its journal. May be called on any loop."""
@@ -274,7 +274,7 @@ class Engine:
 
     async def _report(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
         numbered = await self._off_loop(self._numbered, machine, pool, recorder, announcer)
-        return self._announce_end(numbered, recorder, announcer)
+        return self._announce_end(numbered, announcer)
 
     def _numbered(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> _Numbered:
         found = self._dispatch.findings()
@@ -294,40 +294,44 @@ class Engine:
             wall_ms=round((self._clock() - announcer.began) * 1000, 3),
             cancelled=self._cancelled,
         )
-        foretold = Counter(map(str, forecast(report, self.plan).values())) if announcer.heard else {}
-        return _Numbered(report, announcer.shown.report(report), found.warnings, foretold)
+        end = self._counted(report, recorder, found.warnings) if announcer.heard else {}
+        return _Numbered(announcer.shown.report(report), end)
 
-    def _announce_end(self, numbered: _Numbered, recorder: Recorder, announcer: Announcer) -> RunReport:
-        report = numbered.report
-        if announcer.heard:
-            rows = report.rows.values()
-            others, order = untold(self.plan, recorder, report)
-            announcer.emit(
-                RunFinished,
-                exit_code=report.exit_code,
-                succeeded=sum(row["result"] is not False for row in rows),
-                changed=sum(number for why, number in numbered.foretold.items() if why != Foretold.UNKNOWN)
-                if report.test
-                else sum(bool(row["changes"]) for row in rows if row["result"] is not False),
-                failed=len(report.failed),
-                held_back=sum(was_held_back(report.rows[tag]) for tag in report.failed),
-                not_started=report.not_started,
-                cancelled=report.cancelled,
-                warnings=(*map(str, numbered.found), *report.notices),
-                races=report.races,
-                wall_ms=report.wall_ms,
-                handled=report.handled,
-                rows=fresh(others),
-                order=order,
-                foretold=numbered.foretold,
-            )
+    def _counted(self, report: RunReport, recorder: Recorder, found: Sequence[Issue]) -> dict[str, Any]:
+        """Return the fields of `RunFinished`."""
+        rows = report.rows.values()
+        failed = report.failed
+        foretold = Counter(map(str, forecast(report, self.plan).values()))
+        others, order = untold(self.plan, recorder, report)
+        return {
+            "exit_code": report.exit_code,
+            "succeeded": sum(row["result"] is not False for row in rows),
+            "changed": sum(number for why, number in foretold.items() if why != Foretold.UNKNOWN)
+            if report.test
+            else sum(bool(row["changes"]) for row in rows if row["result"] is not False),
+            "failed": len(failed),
+            "held_back": sum(was_held_back(report.rows[tag]) for tag in failed),
+            "not_started": report.not_started,
+            "cancelled": report.cancelled,
+            "warnings": (*map(str, found), *report.notices),
+            "races": report.races,
+            "wall_ms": report.wall_ms,
+            "handled": report.handled,
+            "rows": fresh(others),
+            "order": order,
+            "foretold": foretold,
+        }
+
+    def _announce_end(self, numbered: _Numbered, announcer: Announcer) -> RunReport:
+        while announcer.behind:
+            announcer.catch_up()
+        if numbered.end:
+            announcer.emit(RunFinished, **numbered.end)
         return numbered.shown
 
 
 class _Numbered(Value):
-    """The report of a run, with and without secrets, the run's findings, and the counts of its forecasts."""
+    """The report of a run without secrets, and the fields of its last event; none if nothing receives it."""
 
-    report: RunReport
     shown: RunReport
-    found: Sequence[Issue]
-    foretold: dict[str, int]
+    end: dict[str, Any]

@@ -16,7 +16,7 @@ from asyncstate.config.values import checked
 from asyncstate.model.result import GAVE_UP
 from asyncstate.run.cleanup import clear_cut_off, is_anything_cut_off
 from asyncstate.run.durability import sync_written
-from asyncstate.run.lock import RunLock
+from asyncstate.run.lock import RunLock, import_backend
 from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
 
 if TYPE_CHECKING:
@@ -175,6 +175,7 @@ class Run:
         self._affinity.require("async with runtime.run(…)")
         if self._group is not None:
             raise RuntimeError("a run is started once: ask the runtime for another one")
+        await import_backend(self._host.workers)
         await self._lock.__aenter__()
         self._end = anyio.Event()
         self._loop_end.start()

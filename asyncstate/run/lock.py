@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import os
 import stat
+import sys
 import time
 from contextlib import ExitStack, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 import msgspec
 from msgspec.structs import asdict
 
 from asyncstate import filesystem, residue
-from asyncstate.errors import LockHeld, PathRefused, ResumeRefused
+from asyncstate.errors import LoaderError, LockHeld, PathRefused, ResumeRefused
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.run.cleanup import Survivors, clear_cut_off, clear_residue, still_running
@@ -22,6 +24,8 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     import logging
     from collections.abc import Callable
+
+    from asyncstate.load.threads import WorkerThreads
 
 log: logging.Logger = get_logger(__name__)
 
@@ -32,6 +36,7 @@ _LOOK = 0.25
 _POLL = 0.05
 """Seconds between two attempts to take a held lock. The kernel could wait for it, but that wait cannot be cancelled."""
 _HOLDER_LIMIT = 4096
+_BACKEND = "anyio._backends._asyncio"
 _NAMING = 0.5
 """Seconds in which the process that takes the lock has written its name into the file."""
 
@@ -41,6 +46,13 @@ class Holder(Value):
 
     pid: int
     since: str
+
+
+async def import_backend(workers: WorkerThreads) -> None:
+    """Import what anyio imports when a loop first uses it: in a thread, because that would hold the loop for 30 ms."""
+    if _BACKEND not in sys.modules:
+        with suppress(ImportError, LoaderError):  # then it is imported on the loop
+            await workers.run(import_module, _BACKEND)
 
 
 class RunLock:

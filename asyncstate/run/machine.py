@@ -30,7 +30,7 @@ from asyncstate.run.outcomes import Outcomes
 from asyncstate.run.priority import in_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from asyncstate.model.plan import Plan
 
@@ -143,9 +143,7 @@ class Machine:
         """The nodes that are handed out only if their requisites keep them from running. They need no lane."""
         self.stopped: str = ""
         apart = set(self._listeners)
-        for node, count in enumerate(self._waiting):
-            if not count and not self._started[node] and node not in apart:
-                self._release(node)
+        self._release([node for node, count in enumerate(self._waiting) if not count and node not in apart])
 
     @property
     def ready(self) -> int:
@@ -268,8 +266,7 @@ class Machine:
         self._alone = False
         self._parked.clear()
         self._ready.clear()
-        for node in free:
-            self._release(node)
+        self._release(free)
         for node in given_up:
             if calls[node].result is False and self.plan.nodes[node].kind is not _CHECK:
                 self.fail_hard(node)
@@ -358,15 +355,20 @@ class Machine:
         self.outcomes.put(node, outcome)
         if self.stopped:
             return
-        for successor in self.plan.dag.successors(node):
-            self._waiting[successor] -= 1
-            if not self._waiting[successor]:
-                self._release(successor, released)
+        free = self._free(self.plan.dag.successors(node))
         if self._proves:
-            for successor in self._unbound(node, outcome):
-                self._waiting[successor] -= 1
-                if not self._waiting[successor]:
-                    self._release(successor, released)
+            free += self._free(self._unbound(node, outcome))
+        if free:
+            self._release(free, released)
+
+    def _free(self, successors: Iterable[int]) -> list[int]:
+        """Count down what these nodes wait for; return those that wait for nothing more."""
+        waiting, free = self._waiting, []
+        for successor in successors:
+            waiting[successor] -= 1
+            if not waiting[successor]:
+                free.append(successor)
+        return free
 
     def _unbound(self, node: int, outcome: Outcome) -> Iterator[int]:
         """Yield the ends of the contingent edges that a node's end releases."""
@@ -380,10 +382,10 @@ class Machine:
         heappush(self._ready, (self._rank[node], node))
         self._history.append(node << _STEP_BITS | _READY)
 
-    def _release(self, node: int, released: list[int] | None = None) -> None:
-        """Put a free node into the heap. Sets and stages are complete at once, and their free successors follow."""
+    def _release(self, nodes: Sequence[int], released: list[int] | None = None) -> None:
+        """Put free nodes into the heap. Sets and stages are complete at once, and their free successors follow."""
         released = released if released is not None else []
-        stack = [node]
+        stack = [*reversed(nodes)]
         while stack:
             free = stack.pop()
             kind, outcome = self.plan.nodes[free].kind, _COMPLETE
@@ -403,10 +405,7 @@ class Machine:
                 self._started[free] = True
                 self._history.append(free << _STEP_BITS | _PASSED)
                 self.outcomes.put(free, _COMPLETE)
-            for successor in (*self.plan.dag.successors(free), *self._unbound(free, outcome)):
-                self._waiting[successor] -= 1
-                if not self._waiting[successor]:
-                    stack.append(successor)
+            stack += self._free((*self.plan.dag.successors(free), *self._unbound(free, outcome)))
 
     def _is_decided(self, node: int) -> bool:
         """Whether a node's outcome is certain although some of its predecessors have not ended."""

@@ -274,6 +274,9 @@ class WorkerPool:
     async def _worker(self) -> None:
         machine = self._machine
         while True:
+            while self._announcer.behind:
+                self._announcer.catch_up()
+                await self._end_turn()
             work = machine.take() if self._busy < self._concurrency else None
             if work is not None:
                 self._busy += 1
