@@ -44,6 +44,7 @@ PERHAPS = "perhaps"
 NEEDS = frozenset({NEEDED, USABLE, HELD})
 _COMMIT = re.compile("[0-9a-f]{7,40}")
 _NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
+_MODE = re.compile("0*([0-7]+)")
 _NUMBERS = frozenset({"uid", "gid", "user", "group"})
 _LISTS = frozenset({"opts", "fs_mntops"})
 
@@ -91,7 +92,8 @@ def plain(argument: str, value: Any) -> Any:
         return None
     text = " ".join(str(value).split())
     if argument == "mode":
-        return text.lstrip("0") if text.isdecimal() and text.strip("01234567") == "" else None
+        octal = _MODE.fullmatch(text)
+        return octal[1] if octal else None
     if argument == "version" and _NO_VERSION.search(text):
         return None
     if argument in {"user", "group"} and text == "0":

@@ -306,7 +306,7 @@ def of_keys(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         yield f"ssh_auth {key}", f"{file}|{key}", GONE if chunk.fun == "absent" else THERE
         if chunk.fun != "absent":
             shown = (
-                options or usual[0] if kind else usual[0],
+                options or usual[0],
                 kind or usual[1],
                 comment or str(args.get("comment") or ""),
             )
@@ -317,8 +317,9 @@ def of_keys(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 
 def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
     args, home = chunk.args, chunk.args.get("home")
-    number = _NUMBERED.get(chunk.function, "")
-    if args.get(number) is not None and args.get("unique") is not False and args.get("non_unique") is not True:
+    number = _NUMBERED.get(chunk.function)
+    shared = args.get("unique") is False or args.get("non_unique") is True
+    if number and args.get(number) is not None and not shared:
         yield f"{number} {args[number]}", f"{chunk.state}:{args[number]}", ("holder", chunk.name)
     if chunk.function == "user.present" and home and args.get("createhome", True) is True:
         yield plain_path(str(home)), f"{PATH}{plain_path(str(home))}", FOLDER
@@ -334,7 +335,7 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
                 device = plain_path(str(chunk.args["device"]))
                 yield device, f"{PATH}{device}", Marked(THERE, NEEDED)
     things, value = _named(chunk, footprint)
-    versions = _versions(chunk) if value and chunk.state == "pkg" else {}
+    versions = _versions(chunk)
     for words, resource in things:
         version = versions.get(resource)
         if value == GONE and resource in versions:  # another version may stay
@@ -345,7 +346,7 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
             yield f"version of {words}", resource, ("no version" if value == GONE else "version", version)
         if chunk.function == "ssh_known_hosts.present" and args.get("key"):  # one for each kind
             yield f"{args.get('enc')} key of {words}", resource, ("key", str(args["key"]))
-        for argument in _SETS.get(chunk.function, ()) if len(things) == 1 else ():
+        for argument in _SETS.get(chunk.function, ()):
             given = chunk.name if argument == "command" else chunk.args.get(argument, _USUAL.get(argument))
             setting = plain(argument, given)
             if setting is not None and setting != _ANY:

@@ -101,16 +101,16 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         mark = COPIED
     elif chunk.state == "archive":
         mark = UNPACKED
-    yield path, resource, Marked(left, mark) if mark else left
+    yield path, resource, Marked(left, mark)
     if chunk.state == "git":
         what, given = ("branch", args.get("branch")) if chunk.fun == "cloned" else ("rev", args.get("rev") or "HEAD")
         if isinstance(given, (str, int, float)):
             yield f"revision of {path}", resource, (what, str(given))
     if function in _CONTENT:
-        usual = {"algo": "rsa", "keysize": _KEY_SIZES.get(str(args.get("algo", "rsa")), "")}
+        usual = {"algo": "rsa", "keysize": _KEY_SIZES.get(str(args.get("algo", "rsa")))}
         yield f"content of {path}", resource, ("content", chunk.fun)
         for argument in _CONTENT[function]:
-            yield f"{argument} of {path}", resource, (argument, str(args.get(argument) or usual.get(argument, "")))
+            yield f"{argument} of {path}", resource, (argument, str(args.get(argument) or usual.get(argument)))
     if function in _OWNED or chunk.state == "x509" or (mark == COPIED and not args.get("preserve")):
         mode = args.get("dir_mode", args.get("mode")) if left == FOLDER else args.get("mode")
         if function == "x509.private_key_managed":
@@ -131,7 +131,7 @@ def of_made(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 
 def place(chunk: LowChunk) -> str | None:
     """Return the path that a state of a file makes or removes, or the folder that another state fills."""
-    path = chunk.args.get(FILL.get(chunk.function, "name"), chunk.name)
+    path = chunk.args.get(FILL[chunk.function], chunk.name) if chunk.function in FILL else chunk.name
     return plain_path(path) if isinstance(path, str) and path.startswith("/") else None
 
 

@@ -15,20 +15,12 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.declared import Footprint
     from asyncstate.model.chunk import LowChunk
 
-UNSET = "git.config_unset"
-_PLAIN = re.compile(r"[\w./-]+")
-
 
 def of_setting(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
-    """Yield what a state wants of the setting that it names; nothing for a pattern of names or of values."""
-    name, args = _name(chunk), chunk.args
-    files = files_written(footprint)
-    if chunk.function == UNSET:
-        if _PLAIN.fullmatch(name) and args.get("value_regex") is None:
-            yield from ((*_setting(name, file), _mark(GONE, files)) for file in files)
-        return
+    """Yield what a state wants of the setting that it gives a value."""
+    files = files_written(footprint) if chunk.function == "git.config_set" else ()
     for file in files:
-        thing, resource = _setting(name, file)
+        thing, resource = _setting(_name(chunk), file)
         yield thing, resource, _mark(THERE, files)
         if len(files) == 1:
             yield f"value of {thing}", resource, ("value", _values(chunk))
@@ -37,10 +29,10 @@ def of_setting(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
 def claims_of_patterns(
     steps: Sequence[LowChunk], known: Sequence[Footprint]
 ) -> Iterator[tuple[LowChunk, tuple[str, str, Any]]]:
-    """Yield the settings of other states that a state takes away by a pattern of names or of values."""
+    """Yield the settings of other states that a state takes away by its patterns of names and of values."""
     settings = [chunk for chunk in steps if chunk.function == "git.config_set"]
     for chunk in steps:
-        if chunk.function != UNSET or (_PLAIN.fullmatch(_name(chunk)) and chunk.args.get("value_regex") is None):
+        if chunk.function != "git.config_unset":
             continue
         try:
             names, values = re.compile(_name(chunk)), re.compile(str(chunk.args.get("value_regex") or ""))
@@ -58,9 +50,7 @@ def _setting(name: str, file: str) -> tuple[str, str]:
 
 def _name(chunk: LowChunk) -> str:
     """Return the name as git compares it: without regard to case, apart from the part between two dots."""
-    name = str(chunk.name)
-    name = name.lstrip("^").rstrip("$") if chunk.function == UNSET else name
-    head, dot, rest = name.partition(".")
+    head, dot, rest = str(chunk.name).partition(".")
     middle, last_dot, last = rest.rpartition(".")
     return f"{head.lower()}{dot}{middle}{last_dot}{last.lower()}"
 

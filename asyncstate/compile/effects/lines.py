@@ -32,8 +32,8 @@ def claims_of_lines(
     for chunk in keepers:
         for file in files_written(known[chunk.index]):
             kept.setdefault(file, []).append(chunk)
-    files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
-    written = [(chunk, found) for chunk in files if (found := kept.get(plain_path(chunk.name)))]
+    named = [chunk for chunk in steps if isinstance(chunk.name, str)]
+    written = [(chunk, found) for chunk in named if (found := kept.get(plain_path(chunk.name)))]
     if not written:
         return
     from asyncstate.compile.effects.texts import writer  # noqa: PLC0415 - few trees do

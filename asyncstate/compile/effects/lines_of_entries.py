@@ -40,8 +40,7 @@ def edit_of(chunk: LowChunk) -> Callable[[str], str]:
         found = find(chunk, lines) if find is not None else None
         if found:
             return "".join(line for number, line in enumerate(lines) if number not in found) if gone else text
-        has_words = any(word in text for word in words) if gone else all(word in text for word in words)
-        if has_words and (find is None or find not in _READ_ALL):
+        if (find is None or find not in _READ_ALL) and all(word in text for word in words):
             raise OnlyARunKnows
         if gone or elsewhere:
             return text
@@ -111,9 +110,8 @@ def _of_module(chunk: LowChunk, lines: Sequence[str]) -> Sequence[int]:
 
 
 def _of_job(chunk: LowChunk, lines: Sequence[str]) -> Sequence[int]:
-    if any(line.rstrip("\r\n") == CRON_MARKER for line in lines) and any(
-        word in "".join(lines) for word in _words(chunk)
-    ):
+    managed = any(line.rstrip("\r\n") == CRON_MARKER for line in lines)
+    if managed and any(word in line for line in lines for word in _words(chunk)):
         raise OnlyARunKnows
     return []
 
@@ -162,10 +160,9 @@ def _of_git(chunk: LowChunk, lines: Sequence[str]) -> Sequence[int]:
     if chunk.fun == "config_unset":
         if chunk.args.get("value_regex") is not None:
             raise OnlyARunKnows
-        pattern = str(chunk.name).lstrip("^").rstrip("$")
-        return [number for number, name in named if re.fullmatch(pattern, _as_git_spells(name))]
+        return [number for number, name in named if re.fullmatch(str(chunk.name), _as_git_spells(name))]
     value, name = chunk.args.get("value"), _as_git_spells(str(chunk.name))
-    found = [each[0] for each, (_, own) in zip(settings, named, strict=True) if _as_git_spells(own) == name]
+    found = [number for number, own in named if _as_git_spells(own) == name]
     values = {number: text for number, _, _, text in settings}
     is_so = [values[number] for number in found] == [str(value)] and not isinstance(value, bool)
     return found if is_so else []

@@ -261,6 +261,7 @@ SETTINGS = "file.managed: [{name: /srv/x/.git/config}, {contents: "
 VENV = "virtualenv.managed: [{name: /v}, {requirements: 'salt://needed'}]"
 FILES = {
     "salt://needed": "-r more\na.b == 1 # why\nc==3 --hash=sha256:0\nd==1; os_name == 'nt'\n",
+    "salt://hosts": "192.0.2.7 h\n",
     "salt://other": "a-b==2\n",
 }
 OPPOSED = [
@@ -370,6 +371,7 @@ OPPOSED = [
     (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {value_regex: '@x'}, {global: True}]", f"{EMAIL} /root/.gitconfig"),
     (f"{GIT}, {{repo: /srv/x}}]", "git.config_unset: [{name: user.email}, {repo: /srv/x/}]", f"{EMAIL} /srv/x/.git/config"),
     (f"{GIT}, {{global: True}}]", "git.config_set: [{name: User.email}, {multivar: [me@x, b]}, {global: True}]", f"value of {EMAIL} /root/.gitconfig"),
+    (f"{GIT}, {{global: True}}]", "git.config_set: [{name: user.email}, {multivar: 'me@x,b'}, {global: True}]", f"value of {EMAIL} /root/.gitconfig"),
     (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: '[user]'}]", "/root/.gitconfig"),
     (f"{GIT}, {{global: True}}]", "file.absent: [{name: /root/.gitconfig}]", "/root/.gitconfig"),
     (f"{GIT}, {{global: True}}, {{user: app}}]", "file.managed: [{name: /home/app/.gitconfig}, {contents: a}]", "/home/app/.gitconfig"),
@@ -395,6 +397,10 @@ OPPOSED = [
     ("cron.env_present: [{name: A}, {value: b}, {user: app}]", "file.absent: [{name: /var/spool/cron/app}]", "/var/spool/cron/app"),
     ("cron.file: [{name: 'salt://t'}]", "file.absent: [{name: /var/spool/cron}]", "/var/spool/cron/root"),
     ("postgres_user.present: [{name: a}]", "postgres_user.absent: [{name: a}]", "postgres_user a"),
+    ("file.symlink: [{name: /x}, {target: /y}]", "file.hardlink: [{name: /x}, {target: /z}, {force: True}]", "/x"),
+    ("ssh_auth.present: [{name: k}, {user: a}, {options: [no-pty]}]", "ssh_auth.present: [{name: k}, {user: a}]", "line of ssh_auth k"),
+    ("ssh_known_hosts.present: [{name: h}]", "ssh_known_hosts.absent: [{name: h}]", "ssh_known_hosts h"),
+    ("sysctl.present: [{name: a/b.c}, {value: 1}]", "sysctl.present: [{name: a.b/c}, {value: 2}]", "value of sysctl a.b/c"),
 ]  # fmt: skip
 
 
@@ -452,6 +458,7 @@ NEEDED = [
     ("cron.present: [{name: /x}, {user: u}]", "user.absent: [{name: u}]", "user u"),
     ("git.latest: [{name: https://x/r}, {target: /x}, {user: u}]", "user.absent: [{name: u}]", "user u"),
     ("cmd.run: [{name: id}, {runas: u}]", "user.absent: [{name: u}]", "user u"),
+    ("cmd.script: [{name: 'salt://x'}, {runas: u}]", "user.absent: [{name: u}]", "user u"),
     ("mount.mounted: [{name: /m/n}, {device: x}, {fstype: xfs}]", "file.absent: [{name: /m}]", "/m/n"),
     ("file.exists: [{name: /x}]", "file.absent: [{name: /x}]", "/x"),
     ("file.replace: [{name: /x}, {pattern: a}, {repl: b}]", "file.absent: [{name: /x}]", "/x"),
@@ -481,6 +488,19 @@ def test_an_account_that_the_tree_makes_is_not_missing():
     assert undone(made, needs, gone, apart=False) == ([], ["user u"])
 
 
+@rows(
+    ("first", "second", "outcome"),
+    [
+        ("user.present: [{name: a}, {uid: 7}]", "user.present: [{name: b}, {uid: 7}]", "one of them fails in each run"),
+        ("service.running: [{name: a}]", "service.masked: [{name: a}]", "one of them fails in each run"),
+        ("service.unmasked: [{name: a}]", "service.masked: [{name: a}]", "each run changes it to and fro"),
+    ],
+)
+def test_what_becomes_of_two_states_is_told(first, second, outcome):
+    (found,) = plan(f"a: {{{first}}}\nb: {{{second}}}", ["s"], states=Bundled()).contradictions
+    assert found.message.endswith(outcome)
+
+
 ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}"]
 AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: a0}]}", "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}"]  # fmt: skip
 TAKE_AWAY = tuple(
@@ -502,6 +522,28 @@ def test_an_order_may_be_meant_only_where_one_state_takes_away_what_the_other_ma
     head, _, tail = second.rpartition("]")
     certain, _ = undone(first, f"{head}, {order}]{tail}")
     assert certain == ([] if any(function in second for function in TAKE_AWAY) else [thing])
+
+
+UNSET = "git.config_unset: [{name: 'user.*'}, {global: True}]"
+
+
+@rows(
+    ("states", "certain", "possible"),
+    [
+        ([f"{GIT}, {{global: True}}]", UNSET.replace(".*", "("), UNSET], [f"{EMAIL} /root/.gitconfig"], []),
+        (["file.symlink: [{name: /root/.gitconfig}, {target: /y}]", f"{GIT}, {{global: True}}]", UNSET], [], [f"{EMAIL} /root/.gitconfig"]),
+        (["file.directory: [{name: /d}]", "mount.mounted: [{name: /m}, {device: /d}, {fstype: none}, {opts: bind}]", "file.absent: [{name: /d}]"], ["/d"], []),
+        (["service.running: [{name: ssh}]", "service.dead: [{name: sshd}]"], [], ["service ssh or sshd"]),
+        (["host.absent: [{name: h}, {ip: 192.0.2.7}]", "file.managed: [{name: /etc/hosts}, {source: 'salt://hosts'}]"], ["addresses of host h"], []),
+        (["mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]", "mount.fstab_absent: [{name: /dev/x}, {fs_file: /m}]"], ["mount fstab entry /dev/x"], []),
+        (["host.absent: [{name: h}, {ip: 192.0.2.7}]", "file.managed: [{name: /etc/hosts}, {mode: '0644'}]", "file.append: [{name: /etc/hosts}, {text: 192.0.2.7 h}]"], ["addresses of host h"], []),
+        (["ssh_auth.absent: [{name: l}, {user: a}, {config: /x}]", "ssh_auth.absent: [{name: k}, {user: b}, {config: /x}]", "file.append: [{name: /x}, {text: ssh-rsa l}]"], ["ssh_auth l"], []),
+        (["ssh_auth.absent: [{name: l}, {user: a}]", "ssh_auth.absent: [{name: k}, {user: a}, {config: /home/a/.ssh/authorized_keys}]", "file.append: [{name: /home/a/.ssh/authorized_keys}, {text: ssh-rsa l}]"], ["ssh_auth l"], []),
+        (["ssh_auth.absent: [{name: l}, {user: a}, {config: /x}]", "ssh_auth.present: [{name: k}, {user: a}, {source: 'salt://k'}, {config: /x}]", "file.append: [{name: /x}, {text: ssh-rsa l}]"], ["ssh_auth l"], []),
+    ],
+)  # fmt: skip
+def test_what_else_is_in_the_tree_decides(states, certain, possible):
+    assert undone(*states) == (certain, possible)
 
 
 @rows("meant", ["onchanges_in", "onfail_in", "prereq_in"])
@@ -598,7 +640,7 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("git.latest: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}]"),
         ("git.cloned: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}, {clean: True}, {exclude_pat: .git}]"),
         (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: a}, {replace: False}]"),
-        (f"{GIT}, {{global: True}}]", "git.config_set: [{name: user.email}, {multivar: [me@x]}, {global: True}, {user: root}]"),
+        (f"{GIT}, {{global: True}}]", "git.config_set: [{name: user.email}, {multivar: me@x}, {global: True}, {user: root}]"),
         (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {global: True}, {user: app}]"),
         (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {value_regex: old}, {global: True}]"),
         (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: 'core\\..*'}, {global: True}]"),
@@ -643,6 +685,35 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("cron.absent: [{name: /bin/true}]", "file.absent: [{name: /var/spool/cron/crontabs/root}]"),
         ("cron.present: [{name: /bin/true}]", "file.absent: [{name: /var/spool/cron/crontabs/app}]"),
         ("file.rename: [{name: /x/y}, {source: /y}]", "file.tidied: [{name: /x}]"),
+        ("ini.options_absent: [{name: /x}, {sections: {a: [b]}}]", "ini.sections_absent: [{name: /x}, {sections: [a]}]"),
+        ("ini.sections_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_present: [{name: /x}, {sections: {a: {b: 2}}}]"),
+        ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_present: [{name: /x}, {sections: {a: {c: 1}}}]"),
+        ("ini.options_present: [{name: /x}, {sections: {a: [b]}}]", "ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]"),
+        ("ini.options_present: [{name: /x}]", "ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]"),
+        ("file.symlink: [{name: /x}, {target: /y}]", "file.symlink: [{name: /x}, {target: /y/}]"),
+        ("file.copy: [{name: /x}, {source: /y}, {force: True}, {subdir: True}]", "file.directory: [{name: /x}]"),
+        ("x509.private_key_managed: [{name: /x}]", "x509.private_key_managed: [{name: /x}, {algo: rsa}]"),
+        ("x509.private_key_managed: [{name: /x}, {algo: ec}]", "x509.private_key_managed: [{name: /x}, {algo: ec}, {keysize: 256}]"),
+        ("git.config_set: [{name: a.b}, {multivar: 'c,d'}, {repo: /x}]", "git.config_set: [{name: a.b}, {multivar: [c, d]}, {repo: /x}]"),
+        ("mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}, {persist: False}]", "file.managed: [{name: /etc/fstab}, {contents: a}]"),
+        ("mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]", "file.absent: [{name: /dev/x}]"),
+        ("mount.mounted: [{names: [5]}, {device: /dev/x}, {fstype: ext4}]", "file.absent: [{name: /m}]"),
+        ("mount.fstab_present: [{name: /dev/x}, {fs_file: /m}, {fs_vfstype: xfs}]", "mount.unmounted: [{name: /m}, {device: /dev/y}, {persist: True}]"),
+        ("user.absent: [{name: app}]", "cmd.wait: [{name: id}, {runas: app}]"),
+        ("user.absent: [{name: app}]", "cmd.run: [{name: id}, {runas: app}, {creates: /y}]"),
+        ("file.copy: [{name: /x}, {source: /y}, {force: True}, {preserve: True}, {mode: '0644'}]", "file.managed: [{name: /x}, {mode: '0600'}]"),
+        ("file.managed: [{name: /x}, {mode: '0644'}, {dir_mode: '0755'}]", "file.managed: [{name: /x}, {mode: '644'}]"),
+        ("file.managed: [{name: x}, {mode: '0644'}]", "file.managed: [{name: x}, {mode: '0600'}]"),
+        ("pip.installed: [{name: /x}]", "file.managed: [{name: /x}, {contents: a}]"),
+        ("user.absent: [{name: None}]", "cmd.run: [{name: id}, {runas: null}]"),
+        ("group.present: [{name: a}, {members: 'u,'}]", "group.present: [{name: a}, {members: [u]}]"),
+        ("group.present: [{name: a}, {gid: 7}]", "group.present: [{name: b}, {gid: 7}, {non_unique: True}]"),
+        ("host.absent: [{name: h}, {ip: 192.0.2.7}]", "host.only: [{name: 192.0.2.7}, {hostnames: [i]}]"),
+        ("ssh_auth.present: [{name: k}, {user: a}]", "ssh_auth.absent: [{name: k}, {user: a}, {config: /x}]"),
+        ("ssh_auth.present: [{name: k}, {user: a}, {options: [b, c]}]", "ssh_auth.present: [{name: 'b,c ssh-rsa k'}, {user: a}]"),
+        ("ssh_auth.present: [{name: k}, {user: a}, {options: [b, c]}]", "ssh_auth.present: [{name: ssh-rsa k}, {user: a}, {options: 'b,c'}]"),
+        ("pkg.installed: [{name: 'a*'}]", "pkg.removed: [{name: 'a*'}]"),
+        ("grains.list_present: [{name: a}, {value: b}]", "grains.list_absent: [{name: a}, {value: c}]"),
     ],
 )  # fmt: skip
 def test_states_that_want_different_things_do_not_clash(first, second):
@@ -684,6 +755,9 @@ def test_states_that_want_different_things_do_not_clash(first, second):
         (KMOD, "file.managed: [{name: /etc/modules}, {contents: b}]"),
         ("timezone.system: [{name: UTC}]", ROME),
         ("sysctl.present: [{name: a.b}, {value: 1}]", "file.absent: [{name: /etc/sysctl.conf}]"),
+        ("file.symlink: [{name: /x}]", "file.symlink: [{name: /x}, {target: /y}]"),
+        ("timezone.system: [{name: UTC}]", "file.absent: [{name: /etc/localtime}]"),
+        ("user.present: [{name: app}, {gid: 7}, {groups: [a]}]", "group.present: [{name: a}, {members: [b]}]"),
     ],
 )  # fmt: skip
 def test_what_only_a_run_can_tell_is_for_lint(first, second):
