@@ -205,8 +205,10 @@ class Announcer:
 
         For a group, its members name the chunk that released the group.
         """
+        is_first = not self.behind
         self.behind.append(self._ready(machine, node, released, tag))
-        self.catch_up()
+        if is_first:
+            self.catch_up()
 
     def catch_up(self) -> None:
         """Send some of the events that are behind."""

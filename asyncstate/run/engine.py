@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 
 from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
@@ -129,8 +130,7 @@ class Engine:
             return
         machine, pool, recorder, announcer = self._parts
         pool.abandon(self._cancelled)
-        numbered = self._numbered(machine, pool, recorder, announcer)
-        self.report = self._announce_end(numbered, announcer)
+        self._end_at_once(machine, pool, recorder, announcer)
 
     async def clean_up(self) -> None:
         """Remove the unused prefetches of an abandoned run, and close its journal. May be called on any loop."""
@@ -193,18 +193,17 @@ class Engine:
             except anyio.get_cancelled_exc_class():
                 self._cancelled = self._cancelled or GAVE_UP
                 with anyio.CancelScope(shield=True):
-                    self.report = await self._report(machine, pool, recorder, announcer)
+                    await self._end(machine, pool, recorder, announcer)
                 raise
             except Exception as error:
                 from asyncstate.run.story import fault  # noqa: PLC0415 - a fault
 
                 self._cancelled = self._cancelled or fault(error)
-                self.report = await self._report(machine, pool, recorder, announcer)
+                await self._end(machine, pool, recorder, announcer)
                 raise
         if machine.stopped == NEVER_ENDED:
             self._cancelled = self._cancelled or NEVER_ENDED
-        self.report = await self._report(machine, pool, recorder, announcer)
-        return self.report
+        return await self._end(machine, pool, recorder, announcer)
 
     def _introduce(self) -> RedactedPlan:
         """Open the journal, and prepare how the plan is shown without secrets."""
@@ -272,9 +271,24 @@ class Engine:
     def _journal_notices(self) -> list[str]:
         return [] if self._journal is None else self._journal.notices
 
-    async def _report(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
-        numbered = await self._off_loop(self._numbered, machine, pool, recorder, announcer)
-        return self._announce_end(numbered, announcer)
+    async def _end(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
+        """Send the last events and make the report; all at once, if the task is cancelled meanwhile."""
+        try:
+            while announcer.behind:
+                announcer.catch_up()
+                await anyio.lowlevel.checkpoint()
+            numbered = await self._off_loop(self._numbered, machine, pool, recorder, announcer)
+        except anyio.get_cancelled_exc_class():
+            if not self._is_abandoned:
+                self._end_at_once(machine, pool, recorder, announcer)
+            raise
+        self.report = self._announce_end(numbered, announcer)
+        return self.report
+
+    def _end_at_once(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> None:
+        while announcer.behind:
+            announcer.catch_up()
+        self.report = self._announce_end(self._numbered(machine, pool, recorder, announcer), announcer)
 
     def _numbered(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> _Numbered:
         found = self._dispatch.findings()
@@ -323,8 +337,6 @@ class Engine:
         }
 
     def _announce_end(self, numbered: _Numbered, announcer: Announcer) -> RunReport:
-        while announcer.behind:
-            announcer.catch_up()
         if numbered.end:
             announcer.emit(RunFinished, **numbered.end)
         return numbered.shown

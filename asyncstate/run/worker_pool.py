@@ -181,6 +181,7 @@ class WorkerPool:
                 async with aclosing(self._elsewhere.outcomes()) as outcomes:
                     async for node, outcome in outcomes:
                         self._arrived(node, outcome)
+                        await self._catch_up()  # all workers may be busy
                         if not self._machine.awaited:
                             return
             self._fail(ValueError("the run has no access to the states of other hosts that its plan waits for"))
@@ -274,9 +275,8 @@ class WorkerPool:
     async def _worker(self) -> None:
         machine = self._machine
         while True:
-            while self._announcer.behind:
-                self._announcer.catch_up()
-                await self._end_turn()
+            if self._announcer.behind:
+                await self._catch_up()
             work = machine.take() if self._busy < self._concurrency else None
             if work is not None:
                 self._busy += 1
@@ -291,6 +291,13 @@ class WorkerPool:
                 return
             else:
                 await self._wait_for_work()
+
+    async def _catch_up(self) -> None:
+        """Send the events that are behind: in each turn, one worker sends some and the others wait."""
+        while self._announcer.behind:
+            if not self._turning:
+                self._announcer.catch_up()
+            await self._end_turn()
 
     async def _end_turn(self) -> None:
         """Let other tasks run. The first worker to do so begins the next turn for all workers."""
