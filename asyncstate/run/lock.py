@@ -6,6 +6,7 @@ import math
 import os
 import stat
 import sys
+import threading
 import time
 from contextlib import ExitStack, suppress
 from importlib import import_module
@@ -83,7 +84,9 @@ class RunLock:
         self._survivors: list[Survivors] = []
         self._refuse_at = 0.0
         self._gives_up = False
+        self._is_left = False
         self._lock: int | None = None
+        self._releasing = threading.Lock()
         self._stack = ExitStack()
 
     def holder(self) -> Holder | None:
@@ -121,7 +124,8 @@ class RunLock:
 
     def hand_over(self) -> Callable[[], None]:
         """Return a function that releases the lock, once, at any time; leaving the block no longer does."""
-        lock, self._lock = self._lock, None
+        with self._releasing:  # two threads may, if the task was cancelled
+            lock, self._lock = self._lock, None
         if lock is None:
             return lambda: None
         kept = self._stack.pop_all()
@@ -146,14 +150,16 @@ class RunLock:
 
         if self._lock is not None:  # its holder has handed it on, to a run
             return self
+        self._is_left = False
         until = time.monotonic() + self._wait
         told = False
         while True:
-            with anyio.CancelScope(shield=True):
-                taken = await run_sync(self._take)
             try:
+                with anyio.CancelScope(shield=True):
+                    taken = await run_sync(self._take_unless_left)
                 await anyio.sleep(0 if taken else _POLL)
-            except BaseException:  # cancelled meanwhile: the lock must not stay taken
+            except BaseException:  # cancelled meanwhile, by asyncio also in a shield: the lock must not stay taken
+                self._is_left = True
                 await self.__aexit__()
                 raise
             if taken:
@@ -206,6 +212,13 @@ class RunLock:
             time.sleep(_POLL)
         held = held or Holder(0, "")
         return LockHeld(self.path, held.pid, held.since)
+
+    def _take_unless_left(self) -> bool:
+        """Take the lock as `_take` does; release it if the task that wanted it was cancelled meanwhile."""
+        taken = self._take()
+        if self._is_left:
+            self.__exit__()
+        return taken
 
     def _take(self) -> bool:
         """Take the lock if it is free, clean up after dead runs and begin the notes; return whether it was free."""

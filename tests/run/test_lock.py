@@ -9,7 +9,9 @@ import json
 import math
 import os
 import threading
+from contextlib import nullcontext, suppress
 
+import anyio
 import pytest
 
 from asyncstate import AsyncStateError, Settings, StateRuntime
@@ -121,6 +123,28 @@ async def test_the_lock_is_free_when_the_run_is_over_whatever_its_end(runtime, a
         await task
     with RunLock(settings.cachedir):
         pass
+
+
+@pytest.mark.parametrize("by", [asyncio.timeout, anyio.move_on_after])
+async def test_a_lock_whose_task_is_cancelled_while_a_thread_takes_it_is_free(tmp_path, monkeypatch, by):
+    take, began, go = RunLock._take, threading.Event(), threading.Event()
+
+    def slow(lock):
+        began.set()
+        go.wait(10)
+        return take(lock)
+
+    monkeypatch.setattr(RunLock, "_take", slow)
+    lock = RunLock(str(tmp_path))
+    threading.Timer(0.1, go.set).start()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.01) if by is asyncio.timeout else nullcontext():
+            with anyio.move_on_after(0.01) if by is anyio.move_on_after else nullcontext():
+                async with lock:
+                    pytest.fail("it was cancelled")
+    assert began.wait(5)
+    async with RunLock(str(tmp_path), wait=5):
+        assert lock._lock is None
 
 
 @pytest.mark.parametrize(
