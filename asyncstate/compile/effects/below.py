@@ -32,13 +32,13 @@ def parts(recursing: LowChunk, paths: Collection[str], sources: SaltSources) -> 
     if not _LEAVE_OUT.isdisjoint(args) or not isinstance(source, str):
         return
     top = plain_path(recursing.name)
-    url, mark, query = source.rstrip("/").partition("?")
+    url, mark, query = source.partition("?")
     own = {key: value for key, value in args.items() if key not in _OF_THE_TREE}
-    for path in paths:
+    for path in sorted(paths):
         inside = _inside(path, top)
-        if inside is None or _is_excluded(inside or ".", args):
+        if inside is None or _is_excluded(inside, args):
             continue
-        part = {**own, "source": f"{url}/{inside}".rstrip("/") + mark + query}
+        part = {**own, "source": f"{url}/{inside}{mark}{query}"}
         chunk = structs.replace(recursing, fun="managed", name=path, args=part)
         kind = sources.kind_of(chunk)
         if kind == "file":
@@ -67,18 +67,16 @@ def wanted(folder: LowChunk, path: str, *, is_folder: bool) -> Iterator[tuple[st
 
 
 def removal(folder: LowChunk, path: str, made: Any, chunks: Sequence[LowChunk], sources: SaltSources) -> str:
-    """Return how the state of a folder removes what another one has ``made`` in it; "" if it leaves it there.
+    """Return how the state of a folder removes what another one has ``made`` below it; "" if it leaves it there.
 
     ``clean`` neither requires nor excludes it then.
     """
-    args, inside = folder.args, _inside(path, plain_path(folder.name))
-    if not inside:
-        return ""
+    args, top = folder.args, plain_path(folder.name)
     if folder.fun == "tidied":
-        return _tidied(args, plain_path(folder.name), path, made)
+        return _tidied(args, top, path, made)
     if folder.fun == "copy":  # of a folder that may have that path, too
         return PERHAPS if args.get("force") is True and not args.get("subdir") else ""
-    if args.get("clean") is not True or _is_excluded(inside, args):
+    if args.get("clean") is not True or _is_excluded(path.removeprefix(f"{top}/"), args):
         return ""
     if folder.fun == "recurse" and (not _LEAVE_OUT.isdisjoint(args) or any(parts(folder, [path], sources))):
         return ""
@@ -126,7 +124,7 @@ def _inside(path: str, folder: str) -> str | None:
     """Return a path relative to the folder that it is in, "" for the folder itself; None if it is elsewhere."""
     if path == folder:
         return ""
-    head = folder.rstrip("/") + "/"
+    head = folder.removesuffix("/") + "/"
     return path[len(head) :] if path.startswith(head) else None
 
 

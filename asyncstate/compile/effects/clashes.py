@@ -161,6 +161,7 @@ def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: b
     cleaned = any(how(claim.value) == CLEANED for claim in (first, second))
     barring = [claim.chunk for claim in (first, second) if how(claim.value) in _BAR]
     thing = place(barring[0]) or thing if barring else thing
+    start = thing.find("/")
     outcome = _outcome(first, second, thing)
     anew = first.value == GONE and first.chunk.state == "file" and first.chunk.sls == second.chunk.sls
     anew = anew and outcome != ONE_FAILS
@@ -173,7 +174,7 @@ def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: b
     return Clash(
         first.chunk,
         second.chunk,
-        f"the files in {os.path.dirname(thing)}" if thing.endswith("/*") else thing,
+        f"{thing[:start]}the files in {os.path.dirname(thing[start:])}" if thing.endswith("/*") else thing,
         resource,
         outcome,
         certain=certain,
@@ -249,12 +250,12 @@ def _add_folders(
     filling = [
         chunk for chunk in steps if (chunk.fun == "recurse" if chunk.state == "file" else chunk.function in FILL)
     ]
-    _add_unknown(claimed, [chunk for chunk in filling if chunk.state != "file"])
-    for chunk in filling if folders else ():
+    _add_unknown(claimed, filling)
+    for chunk in filling:
         top = place(chunk)
-        around = (each for above in (top, *folders_above(top)) for each in folders.get(above, ())) if top else ()
-        if top and any(folder.index != chunk.index for folder in around):
-            _add_inside(claimed, chunk, top, known, sources)
+        above = () if top is None else (top, *folders_above(top))
+        if {folder.index for each in above for folder in folders.get(each, ())} - {chunk.index}:
+            _add_inside(claimed, chunk, known, sources)
     made = [(path, claimed[path, resource]) for path, resource in claimed if path.startswith("/")] if folders else []
     for path, makers in made:
         resource = f"{PATH}{path}"
@@ -264,20 +265,23 @@ def _add_folders(
                     setting, key = plain(argument, given), (f"{argument} of {path}", resource)
                     if setting is not None and key in claimed:
                         claimed[key].append(Claim(folder, (argument, setting)))
-            left = next((_kind(claimed, each) for each in makers if each.value != GONE), GONE)
-            if left != GONE and (mark := removal(folder, path, left, chunks, sources)):
+            left = next((_kind(claimed, each) for each in makers if each.value != GONE), None)
+            if left is not None and (mark := removal(folder, path, left, chunks, sources)):
                 makers.append(Claim(folder, Marked(GONE, mark)))
 
 
 def _kind(claimed: Claims, claim: Claim) -> Any:
     """Return the value of a claim; for a copy or a move, the value of the source if this tree makes it."""
-    source = plain_path(str(claim.chunk.args.get("source"))) if claim.chunk.function in _OF_ANOTHER else ""
+    if claim.chunk.function not in _OF_ANOTHER:
+        return claim.value
+    source = plain_path(str(claim.chunk.args.get("source")))
     kinds = (each.value for each in claimed.get((source, f"{PATH}{source}"), ()) if each.value in {FILE, FOLDER})
     return next(kinds, claim.value)
 
 
-def _add_inside(claimed: Claims, chunk: LowChunk, top: str, known: Sequence[Footprint], sources: SaltSources) -> None:
+def _add_inside(claimed: Claims, chunk: LowChunk, known: Sequence[Footprint], sources: SaltSources) -> None:
     """Add what a state wants of what it leaves in the folder that it fills."""
+    top = place(chunk)
     if chunk.function == "file.recurse":
         for part in parts(chunk, [f"{top}/{file}" for file in sources.files_of(chunk)], sources):
             _claim(claimed, part, known[chunk.index])
@@ -346,11 +350,13 @@ def _above_it(claimed: Claims, resource: str, own: Sequence[Claim], barring: set
 
 def _through(claimed: Claims, link: Claim, path: str, own: Sequence[Claim], barring: set[int]) -> Iterator[Claim]:
     """Yield the claims that bar the way through a link: it leads to a file, to what is removed, or to nothing known."""
-    target = plain_path(os.path.join(os.path.dirname(path), link.value)) if link.value else path
-    there = claimed.get((target, f"{PATH}{target}"), ())
+    if not link.value:
+        return
+    target = plain_path(os.path.join(os.path.dirname(path), link.value))
+    there = claimed.get((target, f"{PATH}{target}"))
     if there and all(value in {FILE, GONE} and how(value) not in {CLEANED, PERHAPS} for _, value in there):
         yield from (Claim(chunk, Marked(GONE, BARRED)) for chunk, _ in there if chunk.index not in barring)
     elif not there and any(claim.chunk.args.get("makedirs") is True for claim in own):
-        near = (f"{path}/" for path, _ in claimed if path.startswith("/") and path != target)
+        near = (f"{path}/" for path, _ in claimed)
         if not any(each.startswith(f"{target}/") or f"{target}/".startswith(each) for each in near):
             yield Claim(link.chunk, Marked(GONE, MAY_BAR))

@@ -64,9 +64,8 @@ def undone(
     what comes with them.
     """
     steps = _followed([chunk for chunk in chunks if not _may_not_run(chunk, dag)], known)
-    files = [chunk for chunk in steps if chunk.state in _OF_FILES and isinstance(chunk.name, str)]
-    paths = {plain_path(chunk.name) for chunk in files}
-    recursing = [chunk for chunk in files if chunk.state == "file" and chunk.fun == "recurse"]
+    paths = {path for chunk in steps if (path := place(chunk)) is not None}
+    recursing = [chunk for chunk in steps if chunk.function == "file.recurse" and place(chunk) is not None]
     paths |= {folder for path in paths for folder in folders_above(path)} if recursing else set()
     paths |= _of_several(recursing, sources) if len(recursing) > 1 else set()
     steps += [part for chunk in recursing for part in parts(chunk, paths, sources)]
@@ -94,7 +93,9 @@ def _followed(steps: list[LowChunk], known: Sequence[Footprint]) -> list[LowChun
     ends = {path: _end_of(where, ways) for path, where in ways.items()}
     ways = {path: end for path, end in ends.items() if path in bound or end in folders}
     for number, chunk in enumerate(steps) if ways else ():
-        own = (place(chunk) if chunk.state in _OF_FILES else None) or ""
+        own = place(chunk) if chunk.state in _OF_FILES else None
+        if own is None:
+            continue
         leads = own not in ways or chunk.fun == "recurse" or (own in bound and chunk.fun == "directory")
         head = own if leads else os.path.dirname(own)
         end = f"{_end_of(head, ways)}{own[len(head) :]}"
@@ -165,7 +166,7 @@ def _written_differently(
         if chunk.fun not in COPIES:
             return sources.source_of(chunk)
         makers = files.get(plain_path(str(chunk.args.get(COPIES[chunk.fun]))), [])
-        copied = writer(makers[0], sources.source_of, accumulated=makers[0].name in added) if len(makers) == 1 else None
+        copied = writer(makers[0], sources.source_of, accumulated=False) if len(makers) == 1 else None
         return copied.edit("") if copied is not None and copied.whole and copied.edit is not None else None
 
     for path, states in files.items():
@@ -196,8 +197,6 @@ def _waits(dag: Dag, first: LowChunk, second: LowChunk) -> bool:
     def wanted(node: int) -> Iterator[int]:
         return (before for before in dag.predecessors(node) if dag.sources(before, node) != (FOOTPRINT,))
 
-    if "order" in first.args or "order" in second.args:
-        return True
     return any(before == first.index for _, before in edges_through([second.index], wanted))
 
 

@@ -118,6 +118,7 @@ def test_a_mistake_names_both_places():
     made = plan({"a": f"one: {{{MANAGED}}}\ntwo: {{file.managed: [{{name: /x}}, {{contents: b}}]}}"}, ["a"])
     (issue,) = [issue for issue in made.warnings if issue.rule == "undone"]
     assert (issue.code, issue.mistake, issue.line) == ("E430", True, 2)
+    assert "let one state say all that is in the file" in issue.hint
     assert "a:two" in issue.message
     assert "a:one" in issue.message
     assert ".sls:1)" in issue.message
@@ -263,6 +264,8 @@ FILES = {
     "salt://needed": "-r more\na.b == 1 # why\nc==3 --hash=sha256:0\nd==1; os_name == 'nt'\n",
     "salt://hosts": "192.0.2.7 h\n",
     "salt://other": "a-b==2\n",
+    "salt://s/y": "a\n",
+    "salt://s/d/y": "a\n",
 }
 OPPOSED = [
     ("file.managed: [{name: /x/y}, {contents: a}]", "file.absent: [{name: /x/y}]", "/x/y"),
@@ -401,6 +404,13 @@ OPPOSED = [
     ("ssh_auth.present: [{name: k}, {user: a}, {options: [no-pty]}]", "ssh_auth.present: [{name: k}, {user: a}]", "line of ssh_auth k"),
     ("ssh_known_hosts.present: [{name: h}]", "ssh_known_hosts.absent: [{name: h}]", "ssh_known_hosts h"),
     ("sysctl.present: [{name: a/b.c}, {value: 1}]", "sysctl.present: [{name: a.b/c}, {value: 2}]", "value of sysctl a.b/c"),
+    ("host.present: [{name: h}, {ip: 192.0.2.7}]", "file.managed: [{name: /etc/hosts}, {source: 'salt://s/y'}]", "/etc/hosts"),
+    ("archive.extracted: [{name: /x}, {source: /a.tgz}, {group: a}]", "file.directory: [{name: /x}, {group: b}, {recurse: [group]}]", "group of the files in /x"),
+    ("file.managed: [{name: /x/y}, {contents: b}]", "file.recurse: [{name: /x}, {source: 'salt://s/'}]", "/x/y"),
+    ("file.managed: [{name: /x/y}, {contents: b}]", "file.recurse: [{name: /x}, {source: 'salt://s?saltenv=base'}]", "/x/y"),
+    (f"git.latest: [{REPO.replace('/srv/x', '/x/y')}]", "file.recurse: [{name: /x}, {source: 'salt://s'}]", "/x/y"),
+    ("file.managed: [{name: /y}, {contents: b}]", "file.recurse: [{name: /}, {source: 'salt://s'}]", "/y"),
+    ("file.directory: [{name: /x}, {mode: '0755'}]", "file.recurse: [{name: /x}, {source: 'salt://s'}, {dir_mode: '0700'}]", "mode of /x"),
 ]  # fmt: skip
 
 
@@ -488,20 +498,7 @@ def test_an_account_that_the_tree_makes_is_not_missing():
     assert undone(made, needs, gone, apart=False) == ([], ["user u"])
 
 
-@rows(
-    ("first", "second", "outcome"),
-    [
-        ("user.present: [{name: a}, {uid: 7}]", "user.present: [{name: b}, {uid: 7}]", "one of them fails in each run"),
-        ("service.running: [{name: a}]", "service.masked: [{name: a}]", "one of them fails in each run"),
-        ("service.unmasked: [{name: a}]", "service.masked: [{name: a}]", "each run changes it to and fro"),
-    ],
-)
-def test_what_becomes_of_two_states_is_told(first, second, outcome):
-    (found,) = plan(f"a: {{{first}}}\nb: {{{second}}}", ["s"], states=Bundled()).contradictions
-    assert found.message.endswith(outcome)
-
-
-ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}"]
+ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}", "{order: 20000}", "{order: 1}"]
 AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: a0}]}", "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}"]  # fmt: skip
 TAKE_AWAY = tuple(
     "absent: removed: purged: dead: disabled: unmounted: masked: options_absent: env_absent: unheld: config_unset:".split()
@@ -714,6 +711,26 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("ssh_auth.present: [{name: k}, {user: a}, {options: [b, c]}]", "ssh_auth.present: [{name: ssh-rsa k}, {user: a}, {options: 'b,c'}]"),
         ("pkg.installed: [{name: 'a*'}]", "pkg.removed: [{name: 'a*'}]"),
         ("grains.list_present: [{name: a}, {value: b}]", "grains.list_absent: [{name: a}, {value: c}]"),
+        ("file.managed: [{name: 5}]", "file.recurse: [{name: 6}, {source: 'salt://s'}]"),
+        ("file.managed: [{name: /x/y}, {contents: a}]", "own.tidied: [{name: /x}]"),
+        ("file.absent: [{name: /x/y}]", "file.directory: [{name: /x}, {clean: True}]"),
+        ("file.exists: [{name: /x}]", "file.replace: [{name: /x}, {pattern: a}, {repl: b}]"),
+        ("archive.extracted: [{name: /x}, {source: /a.tgz}, {if_missing: /m}]", "file.directory: [{name: /x}, {clean: True}]"),
+        ("archive.extracted: [{name: /x}, {source: /a.tgz}, {if_missing: /m}]", "file.absent: [{name: /x/y}]"),
+        ("archive.extracted: [{name: /x}, {source: /a.tgz}, {user: 0}]", "file.directory: [{name: /x}, {user: root}, {recurse: [user]}]"),
+        ("git.latest: [{name: https://x/r}, {target: x}]", "file.directory: [{name: /x}, {clean: True}]"),
+        (f"git.latest: [{REPO}, {{user: a}}]", "file.directory: [{name: /srv/x}, {user: b}, {recurse: [user]}]"),
+        (f"git.latest: [{REPO}, {{bare: True}}]", "file.tidied: [{name: /srv/x}, {matches: '[.]git'}, {rmdirs: True}]"),
+        (f"git.latest: [{REPO}, {{mirror: True}}]", "file.tidied: [{name: /srv/x}, {matches: '[.]git'}, {rmdirs: True}]"),
+        ("file.append: [{name: /x}, {source: 'salt://needed'}]", "file.append: [{name: /x}, {text: b}]"),
+        ("kmod.present: [{name: a}]", "file.managed: [{name: /etc/apt/sources.list}, {contents: b}]"),
+        ("pkgrepo.absent: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /x.list}, {contents: 'deb http://x stable main'}]"),
+        ("file.managed: [{name: /x/y}, {contents: a}]", "file.copy: [{name: /x}, {source: /z}]"),
+        ("file.managed: [{name: /x/y}, {contents: a}]", "file.copy: [{name: /x}, {source: /z}, {force: True}, {subdir: True}]"),
+        ("file.managed: [{name: /x/y}, {contents: a}]", "file.directory: [{name: /x}, {clean: True}, {exclude_pat: 'E@('}]"),
+        ("file.directory: [{name: /x/y}, {mode: '0755'}]", "file.directory: [{name: /x}, {mode: '0755'}, {file_mode: '0644'}, {recurse: [mode]}]"),
+        ("file.managed: [{name: /q/y}, {contents: b}]", "file.recurse: [{name: /x}, {source: 'salt://s'}]"),
+        ("file.directory: [{name: /x/d}, {mode: '0755'}]", "file.recurse: [{name: /x}, {source: 'salt://s'}, {dir_mode: '0700'}, {exclude_pat: z}]"),
     ],
 )  # fmt: skip
 def test_states_that_want_different_things_do_not_clash(first, second):
@@ -771,6 +788,7 @@ def test_what_only_a_run_can_tell_is_for_lint(first, second):
         ("removed: [{name: mawk}]", "installed: [{name: awk}]", 1),
         ("purged: [{pkgs: [mawk, x]}]", "latest: [{pkgs: [y, awk]}]", 1),
         ("removed: [{name: gawk}]", "installed: [{name: awk}]", 0),
+        ("removed: [{name: mawk}]", "installed: [{name: 'awk:i386'}]", 1),
         ("removed: [{name: awk}]", "installed: [{name: mawk}]", 0),
         ("removed: [{name: mawk}]", "downloaded: [{name: awk}]", 0),
     ],
@@ -778,27 +796,153 @@ def test_what_only_a_run_can_tell_is_for_lint(first, second):
 def test_a_state_may_install_what_another_removes_with_its_own_package(removed, installed, number):
     class Mawk(PackageLists):
         def implied(self, name, /):
-            return frozenset({"mawk"} if name == "awk" else ())
+            return frozenset({"mawk"} if name in {"awk", "awk:i386"} else ())
 
     for pair in ((f"pkg.{removed}", f"pkg.{installed}"), (f"pkg.{installed}", f"pkg.{removed}")):
         certain, possible = undone(*pair, packages=lambda _: Mawk("\n\n"))
         assert (certain, len(possible)) == ([], number)
 
 
+TIDIED = [
+    ("file.managed: [{name: /x/y}, {contents: a}]", "", "/x/y", True),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{rmlinks: False}", "/x/y", True),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{exclude: z}", "/x/y", True),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{exclude: y}", "", None),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{matches: '('}", "", None),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{matches: /x/}", "", None),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{matches: /x/}, {full_path_match: True}", "/x/y", True),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{age: 7}", "/x/y", True),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{age: 7}, {size: 5}", "/x/y", False),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{age: 7}, {age_size_logical_operator: and}", "/x/y", False),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{age: 7}, {age_size_only: age}", "/x/y", False),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{size: 5}, {age_size_only: Size}", "/x/y", False),
+    ("file.managed: [{name: /x/y}, {contents: a}]", "{size: 5}, {age_size_only: age}", "/x/y", True),
+    ("file.managed: [{name: /x/d/y}, {contents: a}]", "{matches: d}", "", None),
+    ("file.managed: [{name: /x/d/y}, {contents: a}]", "{matches: d}, {rmdirs: True}", "/x/d/y", True),
+    ("file.directory: [{name: /x/y}]", "", "", None),
+    ("file.directory: [{name: /x/y}]", "{rmdirs: True}", "/x/y", True),
+    ("file.symlink: [{name: /x/y}, {target: /z}]", "", "/x/y", True),
+    ("file.symlink: [{name: /x/y}, {target: /z}]", "{rmlinks: False}", "", None),
+    ("file.touch: [{name: /x/y}]", "", "/x/y", False),
+    ("archive.extracted: [{name: /x}, {source: /a.tgz}]", "{matches: ['.*']}", "the files in /x", True),
+    ("archive.extracted: [{name: /x}, {source: /a.tgz}]", "{exclude: z}", "the files in /x", False),
+]
+
+
+@rows(("made", "arguments", "thing", "certain"), TIDIED)
+def test_what_a_tidied_folder_loses_is_lost_in_each_run(made, arguments, thing, certain):
+    tidied = f"file.tidied: [{{name: /x}}{', ' if arguments else ''}{arguments}]"
+    found = ([thing], []) if certain else ([], [thing] if thing else [])
+    assert undone(made, tidied) == undone(tidied, made) == found
+
+
+BOUND = "mount.mounted: [{name: /m}, {device: /x}, {fstype: none}, {opts: bind}"
+ON_BOUND = ["file.directory: [{name: /m}, {mode: '0700'}]", "file.directory: [{name: /x}, {mode: '0755'}]"]
+IN_BOUND = ["file.managed: [{name: /m/a}, {contents: b}]", "file.managed: [{name: /x/a}, {contents: c}]"]
+CLEAN = "file.directory: [{name: /x}, {clean: True}, {require: [{file: s1}]}]"
+IN_X, Z = "file.managed: [{name: /x/y}, {contents: a}]", "file.managed: [{name: /z}, {contents: a}]"
+TO_X, Y = "file.symlink: [{name: /l}, {target: /x}]", "file.managed: [{name: /l/y}, {contents: a}, {makedirs: True}]"
+APPENDED = ["file.append: [{name: /x}, {text: a}]", "file.replace: [{name: /x}, {pattern: ^a}, {repl: b}]"]
+MORE = "file.accumulated: [{name: n}, {filename: /x}, {text: b}, {require_in: [{file: s0}]}]"
+COPY = "file.copy: [{name: /x}, {source: /y}, {force: True}]"
+TABS = "cron.file: [{name: 'salt://needed'}", "cron.file: [{name: 'salt://other'}"
+NEEDS = [
+    "virtualenv.managed: [{name: /v}, {requirements: /srv/./r.txt}]",
+    "pip.installed: [{pkgs: [a==2, a-b==3]}, {bin_env: /v}]",
+]
+
+
 @rows(
-    ("made", "things"),
+    ("states", "things"),
     [
-        ("file.managed: [{name: /srv//r.txt}, {contents: [a==1]}]", ["version of Python package a of /v"]),
-        ("file.managed: [{name: /srv/r.txt}, {source: 'salt://other'}]", ["version of Python package a-b of /v"]),
-        ("file.managed: [{name: /srv/r.txt}, {contents: a==1}, {template: jinja}]", []),
-        ("file.managed: [{name: /srv/r.txt}, {contents: a==1}, {replace: False}]", []),
-        ("file.append: [{name: /srv/r.txt}, {text: a==1}]", []),
-        ("file.managed: [{name: /srv/s.txt}, {contents: a==1}]", []),
+        # a folder of the tree has files
+        ([IN_X.replace(": a", ": b"), "file.recurse: [{name: /x}, {source: 'salt://s'}]", "file.managed: [{name: /a}]"], ["/x/y"]),
+        # a cleaned folder keeps only what it requires
+        ([CLEAN, IN_X], []),
+        ([CLEAN, Z, IN_X], ["/x/y"]),
+        # a bound folder is the one that it shows
+        ([f"{BOUND}]", *IN_BOUND], ["/x/a"]),
+        ([f"{BOUND}]", *ON_BOUND], ["mode of /x"]),
+        ([f"{BOUND}, {{mount: True}}]", *IN_BOUND], ["/x/a"]),
+        ([f"{BOUND}, {{mount: False}}]", *IN_BOUND], []),
+        ([f"{BOUND}]", "cron.present: [{name: /m/a}]", "cron.absent: [{name: /x/a}]"], []),
+        # a file bars the way to all that is below it, which is told once; so does a link to one
+        (["file.managed: [{name: /x}]", "file.managed: [{name: /x/y}]", "user.present: [{name: u}]", "user.absent: [{name: u}]", "file.managed: [{name: /x/z}]"], ["/x", "user u"]),
+        ([TO_X, "file.managed: [{name: /x}]", "file.touch: [{name: /l/y}]"], ["/x"]),
+        ([TO_X, "file.copy: [{name: /x}, {source: /q}]", Y], []),
+        (["file.symlink: [{name: /l}, {target: /d/x}]", "file.managed: [{name: /d/x}, {contents: a}]", "file.directory: [{name: /d}, {clean: True}]", "file.managed: [{name: /l/y}]"], ["/d/x"]),
+        # what the tree has near the target of a link may make that
+        ([TO_X, IN_X.replace("y", "z"), Y], []),
+        (["file.symlink: [{name: /l}, {target: /d/x}]", "file.directory: [{name: /d}]", Y], []),
+        # a move leaves what its source was; an archive a folder, whatever it is itself
+        (["file.managed: [{name: /y}]", "file.rename: [{name: /x}, {source: /y}]", "file.managed: [{name: /x}]"], []),
+        (["file.managed: [{name: /a.tgz}]", "archive.extracted: [{name: /x/y}, {source: /a.tgz}]", "file.tidied: [{name: /x}, {matches: y}]"], []),
+        # what is accumulated may be more text
+        (APPENDED, ["/x"]),
+        ([*APPENDED, MORE], []),
+        ([*APPENDED, MORE.replace("/x", "/y")], ["/x"]),
+        # a copy has the text of its source
+        (["file.managed: [{name: /y}, {source: 'salt://other'}]", COPY, "file.managed: [{name: /x}, {contents: a}]"], ["/x"]),
+        (["file.managed: [{name: /y}, {source: 'salt://other'}]", COPY, "file.managed: [{name: /x}, {source: 'salt://other'}]"], []),
+        # of each user, one crontab
+        ([f"{TABS[0]}]", f"{TABS[1]}]"], ["the crontab of root"]),
+        ([f"{TABS[0]}, {{user: u}}]", f"{TABS[1]}, {{user: u}}]", f"{TABS[1]}, {{user: v}}]"], ["the crontab of u"]),
+        # only a state of a file takes the file away
+        ([MANAGED, "cron.absent: [{name: /x}]", "file.managed: [{name: /x}, {contents: b}]"], ["/x"]),
+        # requirements that the tree writes are installed
+        (["file.managed: [{name: /srv//r.txt}, {contents: [a==1]}]", *NEEDS], ["version of Python package a of /v"]),
+        (["file.managed: [{name: /srv/r.txt}, {source: 'salt://other'}]", *NEEDS], ["version of Python package a-b of /v"]),
+        (["file.managed: [{name: /srv/r.txt}, {contents: a==1}, {template: jinja}]", *NEEDS], []),
+        (["file.managed: [{name: /srv/r.txt}, {contents: a==1}, {replace: False}]", *NEEDS], []),
+        (["file.append: [{name: /srv/r.txt}, {text: a==1}]", *NEEDS], []),
+        (["file.managed: [{name: /srv/s.txt}, {contents: a==1}]", *NEEDS], []),
     ],
+)  # fmt: skip
+def test_what_several_states_want_of_one_thing(states, things):
+    assert undone(*states) == (things, [])
+
+
+def test_a_file_that_the_tree_writes_is_not_missing():
+    made, needs = "file.managed: [{name: /x}, {contents: b}]", "file.replace: [{name: /x}, {pattern: a}, {repl: c}]"
+    assert undone(made, needs, "file.absent: [{name: /x}]", apart=False) == ([], ["/x"])
+
+
+FAILS, TO_AND_FRO, EITHER = (
+    "one of them fails in each run",
+    "differently: each run changes it to and fro",
+    "or one of them fails",
 )
-def test_requirements_that_the_tree_writes_are_installed(made, things):
-    other = "pip.installed: [{pkgs: [a==2, a-b==3]}, {bin_env: /v}]"
-    assert undone(made, "virtualenv.managed: [{name: /v}, {requirements: /srv/./r.txt}]", other) == (things, [])
+DECIDE, REQUIRE, EXCLUDE, MATCH = (
+    "let one state decide",
+    "require the other one",
+    "with exclude_pat",
+    "let matches or exclude",
+)
+
+
+@rows(
+    ("first", "second", "outcome", "hint"),
+    [
+        ("user.present: [{name: a}]", "user.absent: [{name: a}]", TO_AND_FRO, DECIDE),
+        ("user.present: [{name: a}, {uid: 7}]", "user.present: [{name: b}, {uid: 7}]", FAILS, DECIDE),
+        ("service.running: [{name: a}]", "service.masked: [{name: a}]", FAILS, DECIDE),
+        ("service.unmasked: [{name: a}]", "service.masked: [{name: a}]", TO_AND_FRO, DECIDE),
+        ("file.managed: [{name: /x/y}]", "file.directory: [{name: /x}, {clean: True}]", TO_AND_FRO, REQUIRE),
+        ("file.managed: [{name: /x/y}, {contents: a}]", "file.tidied: [{name: /x}]", TO_AND_FRO, MATCH),
+        ("virtualenv.managed: [{name: /x}]", "file.directory: [{name: /x}, {clean: True}]", TO_AND_FRO, EXCLUDE),
+        (f"git.latest: [{REPO}, {{rev: v1}}]", f"git.latest: [{REPO}, {{rev: v2}}]", EITHER, DECIDE),
+        (f"git.latest: [{REPO}, {{rev: v1}}, {{force_reset: True}}]", f"git.detached: [{REPO}, {{rev: v2}}]", TO_AND_FRO, DECIDE),
+        (TO_X.replace("/l", "/f"), "file.managed: [{name: /f}, {follow_symlinks: False}]", FAILS, DECIDE),
+        (TO_X.replace("/l", "/f").replace("}]", "}, {force: True}]"), "file.managed: [{name: /f}, {follow_symlinks: False}]", EITHER, DECIDE),
+        (TO_X.replace("/l", "/f"), "file.directory: [{name: /f}, {allow_symlink: False}, {force: True}]", FAILS, DECIDE),
+    ],
+)  # fmt: skip
+def test_a_mistake_says_what_runs_do_and_what_helps(first, second, outcome, hint):
+    for pair in ((first, second), (second, first)):
+        tree = {f"a{number}": f"s{number}: {{{state}}}" for number, state in enumerate(pair)}
+        (found,) = plan(tree, list(tree), states=Bundled(), implicit_order="footprint").contradictions
+        assert found.message.endswith(outcome)
+        assert hint in found.hint
 
 
 def test_what_is_moved_where_it_does_not_stay_is_moved_in_each_run():
@@ -815,9 +959,11 @@ def test_what_is_moved_where_it_does_not_stay_is_moved_in_each_run():
         (["file.managed: [{name: /x}, {contents: a}]", "cmd.run: [{name: cp /x /y}]", "file.absent: [{name: /x}]"], False),
         (["file.managed: [{name: /x}, {contents: a}]", "cmd.run: [{name: 'sh -c \"$A\"'}]", "file.absent: [{name: /x}]"], False),
         (["file.managed: [{name: /x}, {contents: a}]", "file.managed: [{name: /y}]", "file.absent: [{name: /x}]"], True),
+        (["file.managed: [{name: /x/y}, {contents: a}]", "cmd.run: [{name: cp -r /x /z}]", "file.absent: [{name: /x/y}]"], False),
         # a service that stands still meanwhile
         (["service.dead: [{name: a}]", "file.managed: [{name: /y}]", "service.running: [{name: a}]"], False),
         (["service.dead: [{name: a}]", "service.running: [{name: a}]"], True),
+        (["service.dead: [{name: a}]", "test.nop: [{name: b}]", "service.running: [{name: a}]"], True),
         # made anew
         (["file.absent: [{name: /x}]", "file.directory: [{name: /x}]"], False),
         (["file.directory: [{name: /x}]", "file.absent: [{name: /x}]"], True),
