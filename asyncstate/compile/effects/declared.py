@@ -74,15 +74,17 @@ def _reason(declared: Any) -> str:
 
 
 def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(links, dict):
+    if not (links and isinstance(links, dict)):
         return ()
     said = ((path, each if isinstance(each, (list, tuple)) else (each,)) for path, each in links.items())
     return _limited((str(path), str(target)) for path, targets in said for target in targets)
 
 
 def _names(value: Any) -> tuple[str, ...]:
+    if not value:
+        return ()
     if isinstance(value, str):
-        return (value,) if value else ()
+        return (value,)
     return _limited(map(str, value)) if isinstance(value, (list, tuple, set, frozenset)) else ()
 
 
