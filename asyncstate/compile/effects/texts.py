@@ -321,7 +321,7 @@ def _replace(args: dict[str, Any]) -> tuple[Edit, str]:
 def _line(args: dict[str, Any]) -> tuple[Edit, str]:
     content, mode = args.get("content"), args["mode"].lower()
     if mode not in edits.LINE_MODES or (content is None and mode != "delete"):
-        raise ValueError(mode)
+        raise ValueError
     text_of_line = None if content is None else str(content)
     given = {each: args[each] for each in ("match", "location", "before", "after", "indent") if each in args}
     sample = "".join(f"{args[each]}\n" for each in ("after", "content", "before") if args.get(each))
@@ -343,12 +343,12 @@ def _toggle(args: dict[str, Any], *, comment: bool) -> tuple[Edit, str]:
     def toggled(text: str) -> str:
         if not re.search(to_do, text, re.MULTILINE):
             if not args.get("ignore_missing") and not re.search(done, text, re.MULTILINE):
-                raise LookupError(core)
+                raise LookupError
             return text
         lines = edits.toggled(edits.lines_of(text), regex, char, comment=comment)
         new = "".join(edited for _, edited in lines)
         if not re.search(done, new, re.MULTILINE):
-            raise LookupError(core)
+            raise LookupError
         return new
 
     return toggled, f"{'' if comment else char}{core.rstrip('$')}\n"
@@ -376,14 +376,14 @@ def _keyvalue(args: dict[str, Any]) -> tuple[Edit, str]:
     def with_values(text: str) -> str:
         edit = KeyValues(values, separator, args.get("count", 1), args.get("uncomment"))
         for each in ("key_ignore_case", "value_ignore_case", "prune"):
-            setattr(edit, each, args.get(each, False))
+            setattr(edit, each, args.get(each))
         for line in text.splitlines(keepends=True):
             edit.take(line)
         if args.get("append_if_not_found"):
             edit.append()
         elif args.get("prepend_if_not_found"):
             edit.prepend()
-        return "".join(edit.content) if edit.changed or edit.pruned else text
+        return "".join(edit.content)
 
     return with_values, "".join(f"{key}{separator}{value}\n" for key, value in values.items())
 
@@ -394,7 +394,7 @@ def _merge(args: dict[str, Any]) -> tuple[Edit, str]:
 
     def merged(text: str) -> str:
         old = serializers.deserialize(_serializer(args), text, options)
-        new = dataset if old is None else serializers.merged(old, dataset)
+        new = serializers.merged(old, dataset)
         return text if new == old else _serialized(args, new)
 
     return merged, sample
