@@ -153,7 +153,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def performance(session: nox.Session) -> None:
-    """Measure what docs/performance.md says, and write it anew; ``SALT_CALL`` names a salt-call to compare with."""
+    """Write docs/evidence/performance.md anew, from one run; ``SALT_CALL`` names a salt-call to compare with."""
     session.run(sys.executable, "benchmarks/performance.py", "--write", *session.posargs, external=True)
 
 

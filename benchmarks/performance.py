@@ -1,4 +1,4 @@
-"""What asyncstate costs: everything docs/performance.md says, measured in one run.
+"""What asyncstate costs: everything docs/evidence/performance.md says, measured in one run.
 
 ``SALT_CALL=/path/to/salt-call python benchmarks/performance.py [--write]``. The tools take turns, each on a copy of its
 own; the medians of the ratios of the rounds are printed, so a machine whose speed drifts hurts all alike. It takes some
@@ -11,6 +11,7 @@ import argparse
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from whole import Spent
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence" / "performance.md"
 
 BESIDE = {
     "state": ("wide", 1),
@@ -47,10 +48,10 @@ SLOTS = (1, 2, 4, 8)
 HEAD = """\
 <!-- Written by benchmarks/performance.py, from one run. -->
 
-# Performance
+# What it costs
 
-What a tree costs, as measured in one run on {machine}. CPU is processor time, in the system too, of all processes. Read
-the ratios: seconds depend on the machine. To see where the time of your own tree goes, without a change of the system:
+Measured in one run on {machine}. CPU is processor time of all processes, that of the
+system included. Read the ratios: seconds depend on the machine. What takes the time of your own tree is shown by
 
     asyncstate bench
 """
@@ -65,8 +66,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 def beside_salt(rounds: int) -> Iterator[str]:
     """Yield the section that compares whole commands with Salt's."""
+    version = subprocess.run([os.environ["SALT_CALL"], "--version"], check=True, capture_output=True, text=True).stdout
     yield from ("", "## Beside Salt", "")
-    yield "Whole commands, each with an empty cache. The ratios are asyncstate's share of what Salt takes."
+    yield f"Whole commands, each with an empty cache, beside {version.strip()}. Ratios are shares of what Salt takes."
     rows = []
     for title, (shape, count) in BESIDE.items():
         found = [beside(shape, count) for _ in range(rounds)]
@@ -176,6 +178,7 @@ def main() -> None:
     if "SALT_CALL" not in os.environ:
         parser.error("SALT_CALL names a salt-call to compare with: SALT_CALL=/path/to/salt-call")
     rounds = asked.rounds
+    memory.apply("wide", 1)  # once before all: now everything is compiled
     sections = (beside_salt(rounds), growth(), again(rounds), at_once(rounds), counts())
     text = HEAD.format(machine=_machine()) + "".join(f"{line}\n" for section in sections for line in section)
     if asked.write:

@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+ASYNCSTATE = str(Path(sys.executable).with_name("asyncstate"))
+"""The command as users have it: `python -m asyncstate` knows neither its pack of code nor its thresholds of garbage."""
 
 _LAUNCHER = """\
 import json, os, sys, time
@@ -35,7 +38,7 @@ def asyncstate(root: Path, folder: Path, *options: str) -> list[str]:
     """Return the command line that applies the SLS ``bench``; ``folder/out`` is ``root`` in its pillar."""
     pillar = json.dumps({"root": str(folder / "out")})
     words = ["apply", "bench", "--file-root", str(root), "--pillar", pillar, "--out", "json"]
-    return [sys.executable, "-m", "asyncstate", *words, *options]
+    return [ASYNCSTATE, *words, *options]
 
 
 def run(command: Sequence[str], folder: Path, **environ: str) -> tuple[Spent, bytes]:

@@ -87,7 +87,7 @@ def pytest_collection():
 @contextmanager
 def _compiled_once():
     """On a fresh clone, let one worker compile all tests while the others wait, instead of each for itself."""
-    last = ROOT / "tests" / "trace" / "__pycache__"
+    last = ROOT / "tests" / "testing" / "__pycache__"
     if sys.dont_write_bytecode or "PYTEST_XDIST_WORKER" not in os.environ or last.exists():
         yield
         return

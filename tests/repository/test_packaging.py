@@ -94,7 +94,9 @@ def test_every_dependency_is_locked(checkout):
         assert names <= pins_of(checkout / "requirements" / f"{lock}.txt").keys()
 
 
-@pytest.mark.parametrize(("script", "word"), [("apply", "states of a tree"), ("performance", "docs/performance.md")])
+@pytest.mark.parametrize(
+    ("script", "word"), [("apply", "states of a tree"), ("performance", "docs/evidence/performance.md")]
+)
 def test_a_benchmark_of_whole_commands_explains_itself(checkout, script, word):
     command = [sys.executable, f"benchmarks/{script}.py", "--help"]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
