@@ -101,7 +101,7 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         mark = COPIED
     elif chunk.state == "archive":
         mark = UNPACKED
-    yield path, resource, Marked(left, mark)
+    yield path, resource, Marked(left, mark) if mark else left
     if chunk.state == "git":
         what, given = ("branch", args.get("branch")) if chunk.fun == "cloned" else ("rev", args.get("rev") or "HEAD")
         if isinstance(given, (str, int, float)):

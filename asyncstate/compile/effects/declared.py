@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from asyncstate.compile.effects.resources import ENTRY, PATH, folder_and_marks
 from asyncstate.value import Value
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _MOST_NAMES = 100_000
 """How many names a part of a footprint may have. A list of a module's own class may be endless."""
 
-_T = TypeVar("_T")
 _SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
 
 
@@ -77,7 +76,8 @@ def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
     if not (links and isinstance(links, dict)):
         return ()
     said = ((path, each if isinstance(each, (list, tuple)) else (each,)) for path, each in links.items())
-    return _limited((str(path), str(target)) for path, targets in said for target in targets)
+    pairs = tuple(islice(((str(path), str(target)) for path, targets in said for target in targets), _MOST_NAMES + 1))
+    return pairs if len(pairs) <= _MOST_NAMES else _too_many()
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -85,11 +85,11 @@ def _names(value: Any) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         return (value,)
-    return _limited(map(str, value)) if isinstance(value, (list, tuple, set, frozenset)) else ()
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        return ()
+    names = tuple(islice(map(str, value), _MOST_NAMES + 1))
+    return names if len(names) <= _MOST_NAMES else _too_many()
 
 
-def _limited(said: Iterable[_T]) -> tuple[_T, ...]:
-    listed = tuple(islice(said, _MOST_NAMES + 1))
-    if len(listed) > _MOST_NAMES:
-        raise ValueError(f"it names more than {_MOST_NAMES:,} resources")
-    return listed
+def _too_many() -> NoReturn:
+    raise ValueError(f"it names more than {_MOST_NAMES:,} resources")
