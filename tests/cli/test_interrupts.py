@@ -92,7 +92,7 @@ def test_a_second_signal_ends_the_process_at_once(second):
     text = f"""
 interrupts._LATEST = 600.0
 with in_words():
-    threading.Thread(target=lambda: (send(signal.SIGTERM), send(signal.{second}, 1.3)), daemon=True).start()
+    threading.Thread(target=lambda: (send(signal.SIGTERM, 0.2), send(signal.{second}, 1.3)), daemon=True).start()
     while True:
         time.sleep(600)
 """
