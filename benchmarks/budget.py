@@ -3,8 +3,8 @@
 ``python benchmarks/budget.py`` counts and ends with an error where a count is over its limit in ``budget.json``, with
 the parts of it that grew. ``--record`` writes today's counts there; a limit that rises needs ``--because REASON``,
 which is kept beside it. ``--beside COMMIT`` shows what a commit counts, and which parts differ. Counts a state are
-differences of two trees, one of which has twice the states: what start-up takes is in none of them. Syscalls are
-counted by strace, of build/budget-tools if it is there.
+differences of two trees, the second with twice the states: none of them includes the start. strace counts syscalls,
+that of build/budget-tools if it is there.
 """
 
 from __future__ import annotations

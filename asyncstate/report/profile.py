@@ -199,8 +199,8 @@ def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) 
     if not slowest:
         return
     wall = profile.wall or max(timing.ended for timing in profile.finished)
+    before = sum(phase.seconds for phase in profile.phases if phase.what != RENDER)
     if profile.phases:
-        before = sum(phase.seconds for phase in profile.phases if phase.what != RENDER)
         yield palette.paint(palette.cyan, f"Before the run: {short_time(before)}")
         yield from _before(profile.phases)
         yield ""
@@ -221,7 +221,7 @@ def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) 
         took = short_time(profile.ahead_seconds)
         yield f"Fetched ahead: {count(profile.ahead, 'download')}, {took} beside the states."
     yield _advice(profile, wall, on_path, waits)
-    yield from _costly(profile.phases, wall)
+    yield from _costly(profile.phases, before + wall)
 
 
 def _total(timings: Sequence[Timing]) -> float:
@@ -265,9 +265,8 @@ def _advice(profile: Profile, wall: float, on_path: float, waits: float) -> str:
     return f"{slots}."
 
 
-def _costly(phases: Sequence[Phase], wall: float) -> Iterator[str]:
+def _costly(phases: Sequence[Phase], whole: float) -> Iterator[str]:
     """Yield a line for the grains, the pillar, and each file whose rendering takes much of the whole time."""
-    whole = wall + sum(phase.seconds for phase in phases if phase.what != RENDER)
     for phase in phases:
         if phase.what in _HINTS and phase.seconds >= _MUCH * whole:
             share = 100 * phase.seconds / whole

@@ -25,7 +25,7 @@ MANY = 3 * announce._AT_ONCE
 
 @st.composite
 def plans(draw, limits=({}, {}, {"lane": "one"}, {"exclusive": True}, {"failhard": True})):
-    """States of which some release many: with failures, prereq checks, listeners and limits."""
+    """Plans whose states may release others: with failures, prereq checks, listeners and limits."""
     builder = PlanBuilder()
     for number in range(draw(st.integers(1, 14))):
         function = draw(st.sampled_from(["nop", "change", "fail", "wait"]))
@@ -42,7 +42,7 @@ def plans(draw, limits=({}, {}, {"lane": "one"}, {"exclusive": True}, {"failhard
 
 
 def watched(plan, width, at_once, act=None, cancel_at=None):
-    """Run a plan with so many steps of events in a turn; return its events."""
+    """Run a plan that sends at most ``at_once`` steps of events in a turn; return its events."""
     events = []
 
     def make(clock):

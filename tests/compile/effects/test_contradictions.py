@@ -870,7 +870,7 @@ NEEDS = [
         ([f"{BOUND}, {{mount: True}}]", *IN_BOUND], ["/x/a"]),
         ([f"{BOUND}, {{mount: False}}]", *IN_BOUND], []),
         ([f"{BOUND}]", "cron.present: [{name: /m/a}]", "cron.absent: [{name: /x/a}]"], []),
-        # a file bars the way to all that is below it, which is told once; so does a link to one
+        # a file bars the way to everything below it: one finding; so does a link to a file
         (["file.managed: [{name: /x}]", "file.managed: [{name: /x/y}]", "user.present: [{name: u}]", "user.absent: [{name: u}]", "file.managed: [{name: /x/z}]"], ["/x", "user u"]),
         ([TO_X, "file.managed: [{name: /x}]", "file.touch: [{name: /l/y}]"], ["/x"]),
         ([TO_X, "file.copy: [{name: /x}, {source: /q}]", Y], []),
