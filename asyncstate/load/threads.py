@@ -39,6 +39,8 @@ log: logging.Logger = get_logger(__name__)
 T = TypeVar("T")
 
 IDLE_SECONDS = 10.0
+SHORT = 0.01
+"""Seconds for which a call of a strand waits for another one."""
 _REFUSED = "no further thread can be started; run fewer states at once or raise the limits of this process"
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether calls made here come from a function in a thread, which waits for them."""
@@ -66,15 +68,15 @@ class WorkerThreads:
         self._outside: set[Callable[[str], None]] = set()
         room.holders.add(self)
 
-    async def run(self, func: Callable[..., T], *args: Any) -> T:
+    async def run(self, func: Callable[..., T], *args: Any, strand: Strand | None = None) -> T:
         """Call ``func(*args)`` in a thread, in a copy of the current context, and return what it returns.
 
         When the awaiting task is cancelled, so is the cancel token that the call sees: its subprocesses are killed and
         its next ``__salt__`` call raises RunCancelled. The task itself does not wait for that; the token's ``overdue``
         holds a future that is done when the thread has returned. Where no thread can be started, the call waits until
-        another one has ended. Raises LoaderError if none can be expected to end.
+        another one has ended. Raises LoaderError if none can be expected to end. Calls of one ``strand`` run in turn.
         """
-        return await self.run_in(current.get(None), func, *args)
+        return await self._run(current.get(None), partial(func, *args), strand)
 
     async def run_in(self, call: CallContext | None, func: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call ``func`` as `run` does, with ``call`` as the call context and with keyword arguments.
@@ -82,6 +84,9 @@ class WorkerThreads:
         Raises the exceptions of ``func``, except those that would end the process or look like a cancellation of the
         awaiting task: SystemExit becomes LoaderError, the others RunCancelled.
         """
+        return await self._run(call, partial(func, *args, **kwargs))
+
+    async def _run(self, call: CallContext | None, func: Callable[[], T], strand: Strand | None = None) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = copy_context()
@@ -93,18 +98,20 @@ class WorkerThreads:
         else:
             context.run(current.set, call.cancelled_by(token))
         undo = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
-        began = ticks()
-        job = _Job(self._outlet(loop), future, context, partial(func, *args, **kwargs), nested=_inside.get())
+        job = _Job(self._outlet(loop), future, context, func, nested=_inside.get(), strand=strand)
         context.run(_inside.set, True)
 
         def cut_off(reason: str) -> None:
             token.cancel(reason)
             worker = job.worker
             if worker is not None and worker.current is job and worker.native_id is not None:
-                reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.current is job)])
+                reaper.end([ThreadChildren(worker.native_id, job.began, lambda: worker.current is job)])
 
         try:
-            self._submit(job)
+            if strand is None:
+                self._submit(job)
+            else:
+                strand.join(job, self._submit)
             if call is None:
                 self._outside.add(cut_off)
             return await future
@@ -199,6 +206,8 @@ class WorkerThreads:
 
     def _withdraw(self, job: _Job) -> bool:
         """Take a call out of the queue; return whether it was there."""
+        if job.strand is not None and job.strand.withdraw(job):
+            return True
         try:
             self.queue.remove(job)
         except ValueError:
@@ -223,10 +232,10 @@ class WorkerThreads:
 class _Job:
     """One call of a function. ``future`` gets its result, ``expected`` is done when an abandoned call has returned.
 
-    ``nested``: a function in another thread waits for it.
+    ``nested``: a function in another thread waits for it. ``began`` is in clock ticks since boot.
     """
 
-    __slots__ = ("call", "context", "expected", "future", "nested", "outlet", "returned", "worker")
+    __slots__ = ("began", "call", "context", "expected", "future", "nested", "outlet", "returned", "strand", "worker")
 
     def __init__(
         self,
@@ -236,8 +245,11 @@ class _Job:
         call: Callable[[], Any],
         *,
         nested: bool = False,
+        strand: Strand | None = None,
     ) -> None:
         self.nested: bool = nested
+        self.strand: Strand | None = strand
+        self.began: int = 0
         self.worker: _Worker | None = None
         self.outlet: _Outlet = outlet
         self.future: asyncio.Future[Any] = future
@@ -246,6 +258,70 @@ class _Job:
         self.expected: asyncio.Future[None] | None = None
         self.returned: bool = False
         """Whether the loop knows that the thread has returned."""
+
+
+class Strand:
+    """Calls that run one after the other in one thread, as long as each of them is short.
+
+    For calls that would get in each other's way: the kernel lets one thread at a time change a folder, and the others
+    spin meanwhile. While a call takes longer than `SHORT`, the ones behind it and new ones get threads of their own.
+    """
+
+    __slots__ = ("_began", "_current", "_lock", "_waiting", "_watched")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._current: _Job | None = None
+        self._began = 0.0
+        self._waiting: deque[_Job] = deque()
+        self._watched = False
+
+    def join(self, job: _Job, submit: Callable[[_Job], None]) -> None:
+        """Submit ``job`` now, or let it wait for its turn; ``submit`` gives a call a thread of its own."""
+        now = time.monotonic()
+        with self._lock:
+            waits = self._current is not None and now - self._began < SHORT
+            if waits:
+                self._waiting.append(job)
+            elif self._current is None:
+                self._current, self._began = job, now
+        if not waits:
+            submit(job)
+        elif not self._watched:
+            self._watched = True
+            loop = job.future.get_loop()
+            loop.call_later(SHORT, self._look, loop, submit)
+
+    def next_after(self, job: _Job) -> _Job | None:
+        """Return the call whose turn it is when ``job`` has ended. For the thread of ``job``."""
+        with self._lock:
+            if self._current is not job:
+                return None
+            self._current, self._began = self._waiting.popleft() if self._waiting else None, time.monotonic()
+            return self._current
+
+    def withdraw(self, job: _Job) -> bool:
+        """Take out a call that waits for its turn; return whether it was there."""
+        with self._lock:
+            if job not in self._waiting:
+                return False
+            self._waiting.remove(job)
+            return True
+
+    def _look(self, loop: asyncio.AbstractEventLoop, submit: Callable[[_Job], None]) -> None:
+        """Submit the waiting calls if the current one is not short. Repeats while there are any."""
+        late: deque[_Job] = deque()
+        with self._lock:
+            if time.monotonic() - self._began >= SHORT:
+                late, self._waiting = self._waiting, late
+            self._watched = bool(self._waiting)
+        for job in late:
+            try:
+                submit(job)
+            except LoaderError as error:
+                job.future.set_exception(error)
+        if self._watched:
+            loop.call_later(SHORT, self._look, loop, submit)
 
 
 class _Worker(Thread):
@@ -298,19 +374,22 @@ class _Worker(Thread):
 
     def _work(self) -> None:
         job, self.job = self.job, None
-        if job is None:
-            return
-        self.current = job
-        job.worker = self
-        result: Any = None
-        error: BaseException | None = None
-        try:
-            result = job.context.run(job.call)
-        except BaseException as raised:  # noqa: BLE001 - raised again where the call is awaited
-            error = transferable(raised)
-        self.current = None
-        self._pool.idle.append(self)
-        job.outlet.deliver(job, result, error)
+        while job is not None:
+            self.current = job
+            job.began = ticks()
+            job.worker = self
+            result: Any = None
+            error: BaseException | None = None
+            try:
+                result = job.context.run(job.call)
+            except BaseException as raised:  # noqa: BLE001 - raised again where the call is awaited
+                error = transferable(raised)
+            self.current = None
+            following = None if job.strand is None else job.strand.next_after(job)
+            if following is None:
+                self._pool.idle.append(self)
+            job.outlet.deliver(job, result, error)
+            job = following
 
 
 class _Outlet:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import subprocess
 import threading
 import time
 from contextvars import ContextVar
@@ -13,7 +14,7 @@ from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import CallContext
 from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.load import threads
-from asyncstate.load.threads import WorkerThreads, transferable
+from asyncstate.load.threads import Strand, WorkerThreads, transferable
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
@@ -411,3 +412,141 @@ async def test_a_result_for_which_there_is_no_memory_now_arrives_later(workers, 
     async with asyncio.timeout(40):
         assert await workers.run(max, 3, 7) == 7
     assert not failures
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """No call of a strand is long."""
+    monkeypatch.setattr(threads, "SHORT", 1e9)
+
+
+async def test_calls_of_a_strand_run_in_turn_in_one_thread(workers, patient):
+    ran, strand = [], Strand()
+
+    def call(number):
+        assert not running.locked()
+        with running:
+            time.sleep(0.0005)
+            ran.append(number)
+        return number, threading.get_ident()
+
+    running = threading.Lock()
+    returned = await asyncio.gather(*(workers.run(call, number, strand=strand) for number in range(30)))
+    assert [number for number, _ in returned] == ran == list(range(30))
+    assert len({thread for _, thread in returned}) == workers.started == 1
+
+
+async def test_other_calls_run_beside_a_strand(workers, patient):
+    first, second = Strand(), Strand()
+    both = threading.Barrier(3)
+    calls = (workers.run(both.wait, 40, strand=strand) for strand in (first, second, None))
+    assert sorted(await asyncio.gather(*calls)) == [0, 1, 2]
+
+
+async def test_a_call_that_fails_does_not_end_its_strand(workers, patient):
+    strand = Strand()
+
+    def fails():
+        raise SystemExit(3)
+
+    calls = (workers.run(call, strand=strand) for call in (fails, int, fails, str))
+    returned = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(each) for each in returned] == [LoaderError, int, LoaderError, str]
+
+
+async def test_a_long_call_holds_up_neither_those_behind_it_nor_new_ones(workers):
+    strand, release = Strand(), threading.Event()
+    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
+    async with asyncio.timeout(30):
+        assert await asyncio.gather(*(workers.run(max, n, 0, strand=strand) for n in range(9))) == list(range(9))
+        assert await workers.run(max, 3, 7, strand=strand) == 7
+    assert not first.done()
+    release.set()
+    assert await first
+
+
+async def test_after_a_long_call_a_strand_keeps_to_one_thread_again(workers, monkeypatch):
+    strand = Strand()
+    monkeypatch.setattr(threads, "SHORT", 0.0)
+    both = threading.Barrier(2)
+    await asyncio.gather(*(workers.run(both.wait, 40, strand=strand) for _ in range(2)))
+    monkeypatch.setattr(threads, "SHORT", 1e9)
+    returned = await asyncio.gather(*(workers.run(threading.get_ident, strand=strand) for _ in range(20)))
+    assert len(set(returned)) == 1
+
+
+async def test_every_call_of_a_strand_runs_once_whatever_its_length(workers, monkeypatch):
+    monkeypatch.setattr(threads, "SHORT", 0.0005)
+    strand, ran = Strand(), []
+
+    def call(number):
+        time.sleep(number % 7 / 5000)
+        ran.append(number)
+
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(workers.run(call, number, strand=strand) for number in range(300)))
+    assert sorted(ran) == list(range(300))
+
+
+async def test_a_call_that_waits_for_its_turn_can_be_cancelled(workers, patient):
+    strand, release, called = Strand(), threading.Event(), []
+    chunk = CancelToken()
+    dunders.context.current.set(context(cancel=chunk))
+    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
+    second = asyncio.create_task(workers.run(called.append, 2, strand=strand))
+    third = asyncio.create_task(workers.run(called.append, 3, strand=strand))
+    await asyncio.sleep(0)
+    second.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await second
+    assert chunk.overdue == []
+    release.set()
+    await asyncio.gather(first, third)
+    assert called == [3]
+
+
+async def test_a_call_that_was_kept_too_long_fails_where_no_thread_can_be_expected(workers, monkeypatch):
+    strand, release = Strand(), threading.Event()
+    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
+    await until(lambda: workers.live)
+
+    def refuse(_job):
+        raise LoaderError("no further thread")
+
+    monkeypatch.setattr(workers, "_submit", refuse)
+    with pytest.raises(LoaderError, match="no further thread"):
+        await workers.run(int, strand=strand)
+    release.set()
+    assert await first
+
+
+async def test_the_end_of_a_call_spares_children_of_the_call_before_it(workers, patient):
+    strand, begun, go_on = Strand(), threading.Event(), threading.Event()
+    children = []
+
+    def starts_a_child():
+        go_on.wait(40)
+        children.append(subprocess.Popen(["sleep", "60"]))
+        time.sleep(0.05)  # more than a clock tick
+
+    def waits():
+        begun.set()
+        children.append(subprocess.Popen(["sleep", "60"]))
+        children[-1].wait()
+
+    first = asyncio.create_task(workers.run(starts_a_child, strand=strand))
+    second = asyncio.create_task(workers.run(waits, strand=strand))
+    await asyncio.sleep(0)
+    go_on.set()
+    await first
+    await until(lambda: begun.is_set() and len(children) == 2)
+    second.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await second
+    before, own = children
+    await until(lambda: own.poll() is not None)
+    try:
+        assert before.poll() is None
+    finally:
+        before.kill()
+        before.wait()

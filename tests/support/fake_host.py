@@ -21,7 +21,7 @@ HTTP = {name: field.default for name, field in FIELDS.items() if name.startswith
 class InlineWorkers:
     """Runs "threads" in place."""
 
-    async def run(self, fn, *args):
+    async def run(self, fn, *args, strand=None):
         return fn(*args)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import defaultdict
 from datetime import datetime
 from functools import partial
 from time import perf_counter
@@ -25,6 +26,7 @@ from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.annotations import described
 from asyncstate.load.call import MissingParameters, bind
+from asyncstate.load.threads import Strand
 from asyncstate.logs.fields import log_as
 from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
@@ -96,6 +98,7 @@ class Caller:
         self._rank = plan.rank
         self._additions: dict[str, Additions] = {}
         self._functions: dict[str, LoadedFunction | None] = {}
+        self._strands: defaultdict[str, Strand] = defaultdict(Strand)
         self._prefetched = prefetched
         self.misused: set[int] = set()
         """The chunks whose arguments their functions never accept, whatever other states do."""
@@ -321,7 +324,9 @@ class Caller:
                     if context.cancel is not None:
                         release(context.cancel)
 
-            return await self.host.workers.run(in_thread)
+            # Short calls that change one folder share a thread.
+            strand = self._strands[str(low["name"]).rpartition("/")[0]] if low["state"] == "file" else None
+            return await self.host.workers.run(in_thread, strand=strand)
         returned = await self.host.workers.run(check_conditions, low, salt) if conditions else None
         if returned is None:
             returned = await self._on_loop(function, func, args, kwargs)

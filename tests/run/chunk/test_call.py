@@ -241,6 +241,36 @@ async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_re
     assert "was told to stop, and ended after" in comments(report)["x"]
 
 
+@pytest.mark.parametrize(
+    ("states", "beside"),
+    [
+        (["file.a /d/x", "file.b /d/y", "file.a /d/z"], 1),
+        (["file.a /d/x", "file.a /d/e/x", "file.a /e/x"], 3),
+        (["own.a /d/x", "own.b /d/y", "file.b /d/z"], 3),
+    ],
+)
+async def test_states_that_change_one_folder_take_turns(host, monkeypatch, states, beside):
+    monkeypatch.setattr("asyncstate.load.threads.SHORT", 1e9)
+    running, most, all_run = [], [], threading.Event()
+
+    def call(name):
+        running.append(name)
+        most.append(len(running))
+        if len(running) == beside:
+            all_run.set()
+        all_run.wait(30)
+        running.remove(name)
+        return row(name)
+
+    builder = PlanBuilder()
+    for number, (function, _, name) in enumerate(state.partition(" ") for state in states):
+        host.state(function, call)
+        builder.chunk(str(number), function, name=name)
+    report = await in_real_time(builder.build(), host, concurrency=8)
+    assert all(results(report).values())
+    assert max(most) == beside
+
+
 @pytest.mark.feature("F096")
 @pytest.mark.parametrize("width", [1, 8])
 async def test_the_run_is_over_when_all_else_waits_for_threads_that_do_not_end(host, monkeypatch, width):
