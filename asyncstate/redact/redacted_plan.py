@@ -122,7 +122,7 @@ class RedactedPlan:
         return names
 
     def _named(self, tag: str, chunk: LowChunk, redactor: Redactor) -> LowChunk:
-        if tag not in self._hushed and redactor.harmless(tag) and redactor.harmless(chunk.sls):
+        if tag not in self._hushed and redactor.harmless(tag + chunk.sls):
             return chunk
         id_, name, sls = redactor.value(chunk.id), redactor.value(chunk.name), redactor.text(chunk.sls)
         if tag in self._hushed and chunk.name != chunk.id.removeprefix(LISTENER):
@@ -203,7 +203,10 @@ class RedactedPlan:
 
         return hush_row(shown, shown.get("__id__"))
 
-    def _row_or_copy(self, tag: str, row: Row) -> Row:
+    def _row_or_copy(self, tag: str, row: Row, redactor: Redactor) -> Row:
+        """Return the row itself if it needs no change, as most rows, else a copy without secrets."""
+        if tag not in self._hushed and redactor.leaves(row):
+            return row
         shown = self.row(tag, row)
         return row if shown == row else shown
 
@@ -281,10 +284,15 @@ class RedactedPlan:
 
     def report(self, report: RunReport) -> RunReport:
         """Return a report without secrets. It shares the rows that need no change, which are most of them."""
-        redactor = self._snapshot()
+        names = self._current()
+        redactor = names.redactor
+        same = self._called if not names.tags else {}
         return msgspec.structs.replace(
             report,
-            rows={self.tag(tag): self._row_or_copy(tag, row) for tag, row in report.rows.items()},
+            rows={
+                tag if tag in same else self.tag(tag): self._row_or_copy(tag, row, redactor)
+                for tag, row in report.rows.items()
+            },
             not_started=tuple(map(self.tag, report.not_started)),
             handled=tuple(map(self.tag, report.handled)),
             warnings=tuple(map(redactor.issue, report.warnings)),

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.model.chunk import fresh
 from asyncstate.model.result import RUN_NUM, STATE_RAN
 from asyncstate.pattern import lazy_pattern
 from asyncstate.redact.forms import TELLING, forms
@@ -42,7 +43,7 @@ _PLAINEST: Final = SCHEMA - {"pchanges", "sub_state_run", "warnings"}
 _TIME_OF_DAY: Final = lazy_pattern(r"\d\d:\d\d:\d\d(\.\d+)?")
 _NUMBERS: Final = frozenset({bool, int, float, type(None)})
 _FLAT: Final = 4
-"""Levels of a row that is copied without a search."""
+"""Levels of a row that needs no search."""
 _PLAIN: Final = frozenset({bool, float, type(None)})
 
 
@@ -168,11 +169,8 @@ class Redactor:
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of a row with the secrets hidden. The keys of `SCHEMA` and measured values stay."""
-        if not self._telling and not self._short and _is_plainest(row):
-            changes = row["changes"]
-            copy = _copied(changes) if changes else {}
-            if copy is not None:
-                return {**row, "changes": copy}
+        if self.leaves(row):
+            return {**row, "changes": fresh(row["changes"])}
         shown: dict[str, Any] = {}
         for key, item in row.items():
             seen = item if key in _MEASURED and _measured(item) else self._value(item, 0)
@@ -181,6 +179,19 @@ class Redactor:
             else:
                 shown[_unlike(shown, self._value(key, _DEEPEST))] = seen
         return shown
+
+    def leaves(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row surely has nothing to hide: no secrets are known, and it has no URL with a password."""
+        if self._telling or self._short or not row.keys() <= _PLAINEST:
+            return False
+        changes = row.get("changes")
+        for item in row.values():
+            if type(item) is str:
+                if "@" in item:
+                    return False
+            elif type(item) not in _NUMBERS and item is not changes:
+                return False
+        return type(changes) is dict and (not changes or _has_no_url(changes))
 
     def issue(self, issue: Issue) -> Issue:
         """Return an issue with the secrets hidden."""
@@ -197,39 +208,23 @@ class Redactor:
         error.__cause__, error.__suppress_context__ = None, True
 
 
-def _is_plainest(row: Mapping[str, Any]) -> bool:
-    """Whether all but the changes of a row is without ``@``, so contains no URL with a password, as in most rows."""
-    if not row.keys() <= _PLAINEST:
-        return False
-    changes = row.get("changes")
-    for item in row.values():
-        if type(item) is str:
-            if "@" in item:
-                return False
-        elif type(item) not in _NUMBERS and item is not changes:
-            return False
-    return type(changes) is dict
-
-
-def _copied(data: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
-    """Return a copy of changes without ``@``; None for all else."""
+def _has_no_url(data: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether changes, of few levels, are without ``@``, so contain no URL with a password."""
     if depth > _FLAT:
-        return None
-    copy: dict[str, Any] = {}
+        return False
     for key, item in data.items():
         kind = type(item)
         if type(key) is not str or "@" in key or (kind is str and "@" in item):
-            return None
+            return False
         if kind is dict:
-            nested = _copied(item, depth + 1) if item else {}
-            if nested is None:
-                return None
-            copy[key] = nested
-        elif kind is str or kind in _NUMBERS:
-            copy[key] = item
-        else:
-            return None
-    return copy
+            if item and not _has_no_url(item, depth + 1):
+                return False
+        elif kind is list:
+            if set(map(type, item)) - {str} or "@" in "".join(item):
+                return False
+        elif kind is not str and kind not in _NUMBERS:
+            return False
+    return True
 
 
 def _put(lengths: dict[_K, tuple[int, ...]], start: _K, length: int) -> None:

@@ -151,7 +151,9 @@ def normalise(returned: Any, name: Any) -> Row:
     become a list of texts. If the function forgot to await something, the row keeps its changes and fails.
     """
     if _is_in_shape(returned):
-        return {**returned, "changes": {**returned["changes"]}}
+        changes = _brief(returned["changes"], [_SHORT], _FEW) if returned["changes"] else {}
+        if changes is not None:
+            return {**returned, "changes": changes}
     reduction = Reduction()
     row = reduction.of(returned)
     forgotten = _forgotten(reduction) if reduction.forgotten else ""
@@ -181,11 +183,10 @@ def normalise(returned: Any, name: Any) -> Row:
 
 
 def _is_in_shape(returned: Any) -> bool:
-    """Whether a value is the well-formed return of a state with few changes or none, the most frequent case."""
+    """Whether a value, all but its changes, is the well-formed return of a state, as it is in most cases."""
     if type(returned) is not dict or returned.keys() != _PLAINEST or set(map(type, returned)) != {str}:
         return False
-    name, changes = returned["name"], returned["changes"]
-    result, comment = returned["result"], returned["comment"]
+    name, result, comment = returned["name"], returned["result"], returned["comment"]
     return (
         (result is True or result is None or result is False)
         and type(comment) is str
@@ -193,29 +194,49 @@ def _is_in_shape(returned: Any) -> bool:
         and type(name) is str
         and name.isascii()
         and len(comment) + len(name) < _SHORT
-        and type(changes) is dict
-        and (not changes or _are_brief(changes))
+        and type(returned["changes"]) is dict
     )
 
 
-def _are_brief(changes: dict[Any, Any]) -> bool:
-    """Whether changes are a few texts and numbers: what a command, a file or a service has changed."""
-    length = 0
+def _brief(changes: dict[Any, Any], left: list[int], levels: int) -> dict[str, Any] | None:
+    """Return a copy of changes that are a few texts and numbers, in few mappings and lists; None for others.
+
+    ``left`` has the number of characters that all of them may have together.
+    """
+    copy: dict[str, Any] = {}
     for key, item in changes.items():
-        if type(key) is not str or not key.isascii():
-            return False
-        length += len(key)
-        if type(item) is str and item.isascii():
-            length += len(item)
-        elif item is not None and not (type(item) in _NUMBERS and -_LARGE < item < _LARGE):
-            return False
-    return length < _SHORT
+        if type(key) is not str or not key.isascii() or left[0] < 0:
+            return None
+        left[0] -= len(key) + 1
+        kind = type(item)
+        if kind is dict:
+            nested = _brief(item, left, levels - 1) if levels else None
+            if nested is None:
+                return None
+            copy[key] = nested
+        elif kind is list:
+            if set(map(type, item)) - {str}:
+                return None
+            text = "".join(item)
+            left[0] -= len(text) + len(item)
+            if not text.isascii():
+                return None
+            copy[key] = [*item]
+        elif kind is str and item.isascii():
+            left[0] -= len(item)
+            copy[key] = item
+        elif item is None or (kind in _NUMBERS and -_LARGE < item < _LARGE):
+            copy[key] = item
+        else:
+            return None
+    return copy if left[0] >= 0 else None
 
 
 _NUMBERS = frozenset({bool, int})
 _LARGE = 1 << 53
 _PLAINEST = frozenset(REQUIRED_KEYS)
 _SHORT = 1000
+_FEW = 4
 
 
 def refuse_forgotten(returned: Any) -> None:

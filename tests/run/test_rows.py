@@ -18,23 +18,45 @@ def good(**changes):
     return {"name": "n", "result": True, "changes": {}, "comment": "c", **changes}
 
 
+_KEYS = st.sampled_from(["pid", "old", "\udcff", "k" * 600, 5, None])
+_VALUES = st.sampled_from([1, 2**14_100, -(2**14_100), 0.5, True, None, "x", "\udcff", "x" * 600, b"\xff", [], {}])
+_NESTED = st.recursive(
+    _VALUES,
+    lambda below: (
+        st.lists(below, max_size=2)
+        | st.lists(st.text(max_size=3), max_size=3)
+        | st.dictionaries(_KEYS, below, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
 @given(
     name=st.text(),
     result=st.none() | st.booleans(),
     comment=st.text() | st.just("c" * 5000),
-    changes=st.dictionaries(
-        st.sampled_from(["pid", "\udcff", "k" * 600, 5, None]),
-        st.sampled_from(
-            [1, 2**80_000, -(2**80_000), 0.5, True, None, "x", "\udcff", "x" * 600, b"\xff", {"a": [1]}, []]
-        ),
-    ),
+    changes=st.dictionaries(_KEYS, _NESTED),
 )
 def test_the_plainest_return_is_treated_like_any_other(name, result, comment, changes):
     returned = {"name": name, "result": result, "changes": changes, "comment": comment}
     row = normalise(returned, "n")
     longer = normalise({**returned, "more": 1}, "n")
     assert row == {key: value for key, value in longer.items() if key != "more"}
-    assert row["changes"] is not changes
+    assert not containers(row) & containers(returned)
+
+
+def containers(value):
+    """The identities of all dicts and lists in a value."""
+    below = value.values() if type(value) is dict else value if type(value) is list else ()
+    own = {id(value)} if type(value) in (dict, list) else set()
+    return own.union(*map(containers, below))
+
+
+def test_changes_that_contain_themselves_are_cut_as_in_any_other_row():
+    changes = {}
+    changes[""] = changes
+    row, longer = (normalise({**good(), "changes": changes, **more}, "n") for more in ({}, {"more": 1}))
+    assert repr(row["changes"]) == repr(longer["changes"])
 
 
 @pytest.mark.parametrize("returned", [None, "fine", [True], 5])
