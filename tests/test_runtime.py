@@ -1,6 +1,7 @@
 import asyncio
 import inspect
 import re
+from contextlib import suppress
 
 import pytest
 
@@ -121,15 +122,44 @@ async def test_a_run_whose_block_is_left_at_once_by_an_exception_has_a_report(tr
         assert (run.report.exit_code, run.report.rows, len(run.report.not_started)) == (125, {}, 1)
 
 
-async def test_a_run_that_an_observer_cancels_at_its_first_event_says_so(tree):
+async def test_a_run_that_an_observer_cancels_at_its_first_event_has_a_report(tree):
     def observe(event):
-        asyncio.current_task().cancel()
+        if isinstance(event, RunStarted):
+            asyncio.current_task().cancel()
 
     async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
         async with asyncio.timeout(40), rt.run(await rt.compile(["web"]), observers=[observe]) as run:
             pass
-        with pytest.raises(RuntimeError, match="cancelled before it could start anything"):
-            _ = run.report
+        assert (run.report.exit_code, results(run.report)) == (125, {"a": False})
+
+
+async def test_a_run_that_has_begun_ends_with_an_event_wherever_its_task_is_cancelled(tree):
+    events = []
+
+    def pace():
+        """Count turns of the loop, and cancel the task at the one that was asked for."""
+        nonlocal turns
+        turns -= 1
+        if turns:
+            loop.call_soon(pace)
+        else:
+            task.cancel()
+
+    async def run(run):
+        async with run:
+            pass
+
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n/:\n  file.exists\n"})) as rt, asyncio.timeout(60):
+        loop, plan = asyncio.get_running_loop(), await rt.compile(["web"])
+        for number in range(60):
+            events.clear()
+            turns = int(1.2**number)
+            task = asyncio.create_task(run(rt.run(plan, observers=[events.append])))
+            loop.call_soon(pace)
+            with suppress(asyncio.CancelledError):
+                await task
+            kinds = [type(event) for event in events if isinstance(event, (RunStarted, RunFinished))]
+            assert kinds in ([], [RunStarted, RunFinished])
 
 
 async def test_leaving_the_runtime_ends_a_run_of_another_task(tree):

@@ -164,7 +164,6 @@ class Engine:
                 self.options.run_id, self._observers, shown, self._clock, began, journal=self._journal
             )
             recorder = Recorder(self.plan, announcer)
-            self._announce_start(announcer)
             machine: Machine = await self._off_loop(self._prepare)
             prefetcher = await self._off_loop(self._prefetcher, machine, announcer, log_fields)
             pool = self._pool = WorkerPool(
@@ -185,6 +184,7 @@ class Engine:
             try:
                 with self._dispatch.begin(pool, recorder.rows, self._elsewhere.rows if self._elsewhere else {}):
                     try:
+                        self._announce_start(announcer)
                         await pool.work()
                     finally:
                         if prefetcher is not None:
