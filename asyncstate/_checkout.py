@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
-from importlib.machinery import ModuleSpec
+from _frozen_importlib import ModuleSpec, module_from_spec  # `importlib.util` takes a fifth of the time of --version
+from _frozen_importlib_external import spec_from_file_location
 
 
 def mount(package: str) -> None:
@@ -17,9 +17,9 @@ def mount(package: str) -> None:
         init = os.path.join(folder, "__init__.py")
         if name in sys.modules or os.path.isdir(os.path.join(package, tree)) or not os.path.isfile(init):
             continue
-        spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+        spec = spec_from_file_location(name, init, submodule_search_locations=[folder])
         if isinstance(spec, ModuleSpec) and spec.loader is not None:
-            module = importlib.util.module_from_spec(spec)
+            module = module_from_spec(spec)
             sys.modules[name] = module
             setattr(sys.modules["asyncstate"], tree, module)
             spec.loader.exec_module(module)

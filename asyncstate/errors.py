@@ -28,7 +28,6 @@ A state that fails is data (a row whose ``result`` is False), never an exception
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from threading import current_thread, main_thread
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, NamedTuple
 
@@ -60,6 +59,8 @@ __all__ = [
 
 def meant_for_program(error: BaseException) -> bool:
     """Whether the user pressed Ctrl-C, which reaches only the main thread. A plugin's KeyboardInterrupt is its own."""
+    from threading import current_thread, main_thread  # noqa: PLC0415 - --help does without threads
+
     return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
 
 

@@ -4,25 +4,29 @@ An extra is a folder of ``asyncstate.extras`` whose module ``extra`` has an `Ext
 extra. It looks up additions here, and an absent extra adds nothing.
 """
 
-import os
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from asyncstate.errors import ConfigError
+import os
+from importlib import import_module
+
+TYPE_CHECKING = False  # --help needs nothing else that `typing` is imported for, which takes as long as all the rest
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "extras")
 
 
-class Command(NamedTuple):
+class Command:
     """A command of the program: its section in the overview, its line there, and the module with its ``command``."""
 
-    section: str
-    text: str
-    module: str
+    def __init__(self, section: str, text: str, module: str) -> None:
+        self.section: str = section
+        self.text: str = text
+        self.module: str = module
 
 
-class Extra(NamedTuple):
+class Extra:
     """The additions of one extra. Code is named as ``package.module:attribute`` and imported on first use.
 
     ``commands`` are the program's, by name. ``settings`` is a `msgspec.Struct`: each field is an option of
@@ -32,13 +36,24 @@ class Extra(NamedTuple):
     ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`.
     """
 
-    commands: Mapping[str, Command] = {}
-    settings: str = ""
-    options: str = ""
-    codes: str = ""
-    effects: str = ""
-    dispatch: str = ""
-    search: str = ""
+    def __init__(
+        self,
+        *,
+        commands: Mapping[str, Command] | None = None,
+        settings: str = "",
+        options: str = "",
+        codes: str = "",
+        effects: str = "",
+        dispatch: str = "",
+        search: str = "",
+    ) -> None:
+        self.commands: Mapping[str, Command] = commands or {}
+        self.settings: str = settings
+        self.options: str = options
+        self.codes: str = codes
+        self.effects: str = effects
+        self.dispatch: str = dispatch
+        self.search: str = search
 
 
 def extras() -> Iterator[Extra]:
@@ -81,6 +96,8 @@ def provided(part: str, wanted_by: str) -> Any:
     for extra in extras():
         if name := getattr(extra, part):
             return load(name)
+    from asyncstate.errors import ConfigError  # noqa: PLC0415 - a mistake
+
     raise ConfigError(f"{wanted_by} needs an extra that is not installed: install asyncstate with all its extras")
 
 
