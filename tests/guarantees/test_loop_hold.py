@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.run import worker_pool
 from asyncstate.run.engine import Engine
 from asyncstate.run.machine import Machine
 
@@ -81,6 +82,7 @@ def longest(tmp_path, monkeypatch):
             assert len(ended) > count
 
         with monkeypatch.context() as patch:
+            patch.setattr(worker_pool, "_TURN", -1)  # one state: as many as fit into a time depend on the machine
             patch.setattr(Engine, "machine", Machine)  # not the one that validates itself after each step
             patch.setattr(asyncio.Handle, "_run", steps.counted(asyncio.Handle._run))
             asyncio.run(applied())
