@@ -12,7 +12,7 @@ example.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from asyncstate.value import Value
@@ -62,6 +62,7 @@ def entries() -> dict[str, Entry]:
     return found
 
 
+@lru_cache(maxsize=4096)  # names come from trees, too
 def entry_of(function: str, argument: str) -> Entry:
     """Return what is written of an argument of the state function ``module.function``."""
     module = function.partition(".")[0]

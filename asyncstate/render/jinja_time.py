@@ -7,6 +7,7 @@ share the time of the outermost.
 
 from __future__ import annotations
 
+import math
 import mmap
 import threading
 import time
@@ -41,9 +42,8 @@ class Watch:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._began = time.thread_time()
-        self._memory = _memory()
+        self._looked, self._memory = _lately()
         self._steps = _STEPS
-        self._looked = time.monotonic()
 
     def step(self) -> None:
         """Count a step. Raises Endless once the rendering is beyond a limit."""
@@ -71,6 +71,14 @@ def _memory() -> int:
             return int(file.read().split()[1]) * mmap.PAGESIZE
     except OSError:
         return 0
+
+
+def _lately() -> tuple[float, int]:
+    """Return the time, and the memory as it was at most `_SHORTLY` before: most templates take less than to read it."""
+    now = time.monotonic()
+    if now - getattr(_threads, "read", -math.inf) > _SHORTLY:
+        _threads.read, _threads.memory = now, _memory()
+    return now, _threads.memory
 
 
 _threads = threading.local()
