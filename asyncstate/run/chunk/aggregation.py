@@ -12,6 +12,7 @@ its share of the changes. If a common call fails, its changes are added to the r
 from __future__ import annotations
 
 import inspect
+from collections import ChainMap
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.model.chunk import fresh
@@ -70,13 +71,12 @@ class Aggregation:
             return
         for chunk in ready:
             self.lows[chunk.index] = chunk.as_low()
-        rows = dict(running)
         done: set[int] = set()
         waiting = [*ready]
         for chunk in ready:
             if self.lows[chunk.index].get(AGGREGATED):
                 continue
-            taken = await self._fold_into(chunk, waiting, function, dict(rows))
+            taken = await self._fold_into(chunk, waiting, function, running)
             if taken is None:
                 break
             waiting.remove(chunk)
@@ -90,13 +90,14 @@ class Aggregation:
                 self.lows[chunk.index] = chunk.as_low()
 
     async def _fold_into(
-        self, chunk: LowChunk, waiting: Sequence[LowChunk], function: LoadedFunction, running: dict[str, Row]
+        self, chunk: LowChunk, waiting: Sequence[LowChunk], function: LoadedFunction, running: Mapping[str, Row]
     ) -> list[LowChunk] | None:
         """Return the members that were folded into the low data of ``chunk``; None if the module failed."""
         self.lows[chunk.index][AGGREGATED] = True
         free = [other for other in waiting if not self.lows[other.index].get(AGGREGATED)]
         lows = [self.lows[other.index] for other in waiting]
-        changed = await self._call(function, (self.lows[chunk.index], lows, running), chunk)
+        rows: Mapping[str, Row] = ChainMap({}, running)  # type: ignore[arg-type] # the module's writes go to the first
+        changed = await self._call(function, (self.lows[chunk.index], lows, rows), chunk)
         if changed is _FAILED:
             return None
         wrong = _wrong_with(changed, chunk)

@@ -148,6 +148,30 @@ def share(low, lows, ret):
     return {f"m_|-{each['name']}_|-{each['name']}_|-go": {each["name"]: ret["comment"]} for each in lows}
 
 
+class Looked(dict):
+    """Rows that may be looked up, not copied as a whole: each group would take as long as all states before it."""
+
+    def __iter__(self):
+        raise AssertionError
+
+    keys = items = values = __iter__
+
+
+async def test_a_module_may_look_up_and_replace_rows_without_an_effect_on_them():
+    seen, running = [], Looked({"m_|-x_|-x_|-go": {"result": True}})
+
+    def mod_aggregate(low, lows, running):
+        seen.append((running["m_|-x_|-x_|-go"], running.get("other"), "other" in running))
+        running["other"] = {}
+        return low
+
+    aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
+    await aggregation.fold(chunks("a", "b"), running)
+    assert seen == [({"result": True}, None, False)] * 2
+    assert "other" not in running
+    assert aggregation.notices == []
+
+
 async def test_each_state_not_yet_taken_in_is_asked_and_sees_what_ran():
     seen, running = [], {"tag": {"result": True}}
     aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b", "c": "d"}, seen)))
