@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.selection import select
 
 if TYPE_CHECKING:
@@ -36,10 +35,7 @@ _READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|in
         ("asyncstate check --out json", "For a commit hook: a JSON list of errors and exit code 1, or a summary."),
     ),
 )
-@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @data_option("human", "github", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -66,9 +62,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     def compiled(runtime: StateRuntime) -> Plan:
         judge_values(runtime)
-        return runtime.compile_sync(
-            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-        )
+        return runtime.compile_sync(**selection._asdict())
 
     opened = StateRuntime(settings, secrets=console.secrets)
     with _past_broken_pillar(opened, compiled), opened.open_sync() as runtime:

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.selection import select, states_called
 from asyncstate.nearest import nearest
 
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("wanted", metavar="ID", shell_complete=completes("id_or_code"))
-@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @option(
     "--events",
     section="Output",
@@ -58,9 +55,7 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str 
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
-        plan = runtime.compile_sync(
-            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-        )
+        plan = runtime.compile_sync(**selection._asdict())
         found = states_called(plan, wanted)
         plan = runtime.shown(plan)
         profile = _recorded(console, plan, events) if events is not None else None

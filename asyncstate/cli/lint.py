@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.selection import select
 from asyncstate.errors import CompileError
 from asyncstate.model.rules import RULES
@@ -48,10 +48,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
         ("asyncstate lint --ignore unknown-effects,unused-pillar", "All but two rules."),
     ),
 )
-@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @option("--strict", section="Output", is_flag=True, help="Exit with 2 if there are findings.")
 @option(
     "--select",
@@ -115,9 +112,7 @@ def command(
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         judge_values(runtime)
         pillar = runtime.planner.watch_pillar()
-        plan = runtime.compile_sync(
-            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-        )
+        plan = runtime.compile_sync(**selection._asdict())
         plan = runtime.shown(plan)
         # A part of a tree reads only a part of the pillar.
         whole = selection.sls is None and not selection.ids and not selection.exclude
@@ -160,15 +155,8 @@ class _Trial:
 
     def objection(self, texts: Mapping[str, str]) -> str:
         """Return why the tree, or one of its SLS alone, would not compile to the same states; "" if it would."""
-        selection = self._selection
         try:
-            changed = self._runtime.compile_sync(
-                selection.sls,
-                saltenv=selection.saltenv,
-                exclude=selection.exclude,
-                ids=selection.ids,
-                texts=texts,
-            )
+            changed = self._runtime.compile_sync(**self._selection._asdict(), texts=texts)
         except CompileError as error:
             return error.issues[0].message.partition("\n")[0]
         if {chunk.tag for chunk in changed.chunks} != {chunk.tag for chunk in self._plan.chunks}:

@@ -13,7 +13,7 @@ from asyncstate.cli.salt import MappingType
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from click.shell_completion import CompletionItem
 
@@ -56,7 +56,9 @@ class RootType(click.ParamType[tuple[str, str]]):
         return [CompletionItem(incomplete, type="dir")]
 
 
-def _all(decorators: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return one decorator that does what several do, the first of them outermost."""
+
     def apply(function: Any) -> Any:
         for decorator in reversed(decorators):
             function = decorator(function)
@@ -84,19 +86,12 @@ def _set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
     return value
 
 
-def _set_metrics(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def _tell_console(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Set the attribute of the console with the name of the option: a file that is written even without a run."""
     import os
 
     if in_a_directory(ctx, param, value):
-        console_of(ctx).metrics = os.path.abspath(value or "")
-    return value
-
-
-def _set_junit(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    import os
-
-    if in_a_directory(ctx, param, value):
-        console_of(ctx).junit = os.path.abspath(value or "")
+        setattr(console_of(ctx), str(param.name), os.path.abspath(value or ""))
     return value
 
 
@@ -106,146 +101,138 @@ def _hold(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
     return value
 
 
-config_file_options: Callable[[Any], Any] = _all(
-    [
-        option(
-            "--config",
-            rare=True,
-            section="Tree",
-            multiple=True,
-            metavar="FILE",
-            envvar="ASYNCSTATE_CONFIG",
-            type=click.Path(exists=True),
-            help="Read settings from FILE; repeatable, later ones win. Salt's minion options in YAML, so an existing "
-            "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, ~/.config/asyncstate/config.yaml, then "
-            "asyncstate.yaml in this folder or the nearest one above.",
-        ),
-        option(
-            "--trust-writable",
-            rare=True,
-            section="Tree",
-            is_flag=True,
-            default=None,
-            help="As root, also follow configuration and load plugins that other users can change. These users can "
-            "then make root run anything.",
-        ),
-    ]
+config_file_options: Callable[[Any], Any] = together(
+    option(
+        "--config",
+        rare=True,
+        section="Tree",
+        multiple=True,
+        metavar="FILE",
+        envvar="ASYNCSTATE_CONFIG",
+        type=click.Path(exists=True),
+        help="Read settings from FILE; repeatable, later ones win. Salt's minion options in YAML, so an existing "
+        "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, ~/.config/asyncstate/config.yaml, then "
+        "asyncstate.yaml in this folder or the nearest one above.",
+    ),
+    option(
+        "--trust-writable",
+        rare=True,
+        section="Tree",
+        is_flag=True,
+        default=None,
+        help="As root, also follow configuration and load plugins that other users can change. These users can "
+        "then make root run anything.",
+    ),
 )
 """Location of the settings: for commands that need no tree."""
 
-config_options: Callable[[Any], Any] = _all(
-    [
-        config_file_options,
-        option(
-            "--file-root",
-            section="Tree",
-            multiple=True,
-            metavar="[ENV=]DIR",
-            type=RootType(),
-            help="Directory with SLS files and sources, repeatable. The first one with a file wins; ENV is base if not "
-            "given. Replaces file_roots of the configuration. Default: salt/ in this folder or the nearest one "
-            "above that has a salt/top.sls, else /srv/salt.",
-        ),
-        option(
-            "--pillar-root",
-            section="Tree",
-            multiple=True,
-            metavar="[ENV=]DIR",
-            type=RootType(),
-            help="Directory with pillar files and their top.sls. Repeatable; replaces pillar_roots of the "
-            "configuration. Default: pillar/ beside that salt/, else /srv/pillar.",
-        ),
-        option(
-            "--pillar",
-            section="Tree",
-            metavar="JSON|YAML",
-            type=MappingType(),
-            help="Pillar data, merged over the pillar files: '{\"port\": 80}'. Salt's pillar='{…}' works too; it also "
-            "goes over pillar of the configuration.",
-        ),
-        option(
-            "--grains",
-            rare=True,
-            section="Tree",
-            metavar="FILE",
-            type=MappingType(from_file=True),
-            help="Grains (YAML or JSON) that override the grains of this machine.",
-        ),
-        option(
-            "--for-machine",
-            rare=True,
-            section="Tree",
-            metavar="FILE",
-            type=MappingType(from_file=True),
-            help="Compile for another machine: FILE (YAML or JSON) has all its grains, including its id. "
-            "A template that reads this machine is an error; nothing can be run.",
-        ),
-        option(
-            "--saltenv",
-            rare=True,
-            section="Tree",
-            metavar="ENV",
-            shell_complete=completes("saltenv"),
-            help="Environment of the SLS files. Default: all for a highstate, base for named SLS.",
-        ),
-        option(
-            "--pillarenv",
-            rare=True,
-            section="Tree",
-            metavar="ENV",
-            shell_complete=completes("saltenv"),
-            help="Use pillar files of this environment only.",
-        ),
-    ]
+config_options: Callable[[Any], Any] = together(
+    config_file_options,
+    option(
+        "--file-root",
+        section="Tree",
+        multiple=True,
+        metavar="[ENV=]DIR",
+        type=RootType(),
+        help="Directory with SLS files and sources, repeatable. The first one with a file wins; ENV is base if not "
+        "given. Replaces file_roots of the configuration. Default: salt/ in this folder or the nearest one "
+        "above that has a salt/top.sls, else /srv/salt.",
+    ),
+    option(
+        "--pillar-root",
+        section="Tree",
+        multiple=True,
+        metavar="[ENV=]DIR",
+        type=RootType(),
+        help="Directory with pillar files and their top.sls. Repeatable; replaces pillar_roots of the "
+        "configuration. Default: pillar/ beside that salt/, else /srv/pillar.",
+    ),
+    option(
+        "--pillar",
+        section="Tree",
+        metavar="JSON|YAML",
+        type=MappingType(),
+        help="Pillar data, merged over the pillar files: '{\"port\": 80}'. Salt's pillar='{…}' works too; it also "
+        "goes over pillar of the configuration.",
+    ),
+    option(
+        "--grains",
+        rare=True,
+        section="Tree",
+        metavar="FILE",
+        type=MappingType(from_file=True),
+        help="Grains (YAML or JSON) that override the grains of this machine.",
+    ),
+    option(
+        "--for-machine",
+        rare=True,
+        section="Tree",
+        metavar="FILE",
+        type=MappingType(from_file=True),
+        help="Compile for another machine: FILE (YAML or JSON) has all its grains, including its id. "
+        "A template that reads this machine is an error; nothing can be run.",
+    ),
+    option(
+        "--saltenv",
+        rare=True,
+        section="Tree",
+        metavar="ENV",
+        shell_complete=completes("saltenv"),
+        help="Environment of the SLS files. Default: all for a highstate, base for named SLS.",
+    ),
+    option(
+        "--pillarenv",
+        rare=True,
+        section="Tree",
+        metavar="ENV",
+        shell_complete=completes("saltenv"),
+        help="Use pillar files of this environment only.",
+    ),
 )
 """Location of the tree: for every command that loads plugins or compiles."""
 
-tree_options: Callable[[Any], Any] = _all(
-    [
-        config_options,
-        option(
-            "--top",
-            rare=True,
-            section="Tree",
-            metavar="FILE",
-            help="Name of the top file in the file roots, used if no SLS is given. Default: top.sls.",
-        ),
-        option(
-            "--implicit-order",
-            rare=True,
-            section="Tree",
-            type=click.Choice(["none", "footprint", "learned", "strict", "file"]),
-            help="Order of states without a requisite between them. footprint (default): states that touch the same "
-            "file, user, service … keep their order. learned: what commands and custom states were seen to "
-            "touch (apply --trace-effects) counts in place of guesses. strict: states with unknown effects keep theirs "
-            "as well. file: each state waits for the one before it, as in Salt; steps of an orchestration do so in all "
-            "modes but none. none: requisites only.",
-        ),
-    ]
+tree_options: Callable[[Any], Any] = together(
+    config_options,
+    option(
+        "--top",
+        rare=True,
+        section="Tree",
+        metavar="FILE",
+        help="Name of the top file in the file roots, used if no SLS is given. Default: top.sls.",
+    ),
+    option(
+        "--implicit-order",
+        rare=True,
+        section="Tree",
+        type=click.Choice(["none", "footprint", "learned", "strict", "file"]),
+        help="Order of states without a requisite between them. footprint (default): states that touch the same "
+        "file, user, service … keep their order. learned: what commands and custom states were seen to "
+        "touch (apply --trace-effects) counts in place of guesses. strict: states with unknown effects keep theirs "
+        "as well. file: each state waits for the one before it, as in Salt; steps of an orchestration do so in all "
+        "modes but none. none: requisites only.",
+    ),
 )
 """For every command that compiles."""
 
-selection_options: Callable[[Any], Any] = _all(
-    [
-        option(
-            "--exclude",
-            rare=True,
-            section="Selection",
-            multiple=True,
-            metavar="NAME",
-            shell_complete=completes("excluded"),
-            help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME), like 'exclude' in an SLS file; repeatable.",
-        ),
-        option(
-            "--id",
-            "ids",
-            section="Selection",
-            multiple=True,
-            metavar="ID",
-            shell_complete=completes("id"),
-            help="Select only this ID and what it requires; repeatable.",
-        ),
-    ]
+selection_options: Callable[[Any], Any] = together(
+    option(
+        "--exclude",
+        rare=True,
+        section="Selection",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=completes("excluded"),
+        help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME), like 'exclude' in an SLS file; repeatable.",
+    ),
+    option(
+        "--id",
+        "ids",
+        section="Selection",
+        multiple=True,
+        metavar="ID",
+        shell_complete=completes("id"),
+        help="Select only this ID and what it requires; repeatable.",
+    ),
 )
 """The part of the tree to compile."""
 
@@ -263,18 +250,24 @@ def concurrency_option(text: str) -> Callable[[Any], Any]:
     return option("-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help=text)
 
 
-what_if_options: Callable[[Any], Any] = _all(
-    [
-        option(
-            "--test/--no-test",
-            section="Run",
-            default=None,
-            help="Compile as for a dry run: templates and modules see opts['test'].",
-        ),
-        concurrency_option("Accepted because apply has it; the answer is the same for any N."),
-    ]
+what_if_options: Callable[[Any], Any] = together(
+    option(
+        "--test/--no-test",
+        section="Run",
+        default=None,
+        help="Compile as for a dry run: templates and modules see opts['test'].",
+    ),
+    concurrency_option("Accepted because apply has it; the answer is the same for any N."),
 )
 """Options of apply that compiling commands take as well."""
+
+compiled_options: Callable[[Any], Any] = together(
+    click.argument("sls", nargs=-1, shell_complete=completes("sls")),
+    tree_options,
+    selection_options,
+    what_if_options,
+)
+"""For commands that compile a part of the tree and run nothing."""
 
 wait_option: Callable[[Any], Any] = option(
     "--wait",
@@ -307,170 +300,162 @@ mock_option: Callable[[Any], Any] = option(
     "mock=True works too.",
 )
 
-run_options: Callable[[Any], Any] = _all(
-    [
-        test_option,
-        wait_option,
-        mock_option,
-        concurrency_option(
-            "Number of states at once. 1 runs them in exactly Salt's order. Default: four per CPU, at most 32."
-        ),
-        option(
-            "--failhard",
-            section="Run",
-            is_flag=True,
-            default=None,
-            help="Start no more states after one has failed. Running states finish.",
-        ),
-        option(
-            "--timeout",
-            rare=True,
-            section="Run",
-            metavar="SECONDS",
-            type=click.FloatRange(min=0, min_open=True),
-            help="Cancel the run after this time and exit with 124.",
-        ),
-        grace_option,
-        option(
-            "--prefetch/--no-prefetch",
-            rare=True,
-            section="Run",
-            default=None,
-            help="Whether to download the sources of later states while others run. Default: yes.",
-        ),
-        option(
-            "--journal",
-            rare=True,
-            section="Run",
-            type=click.Choice(["on", "off", "required"]),
-            help="Whether to keep the run in the journal, to resume and review it (on). "
-            "required: do not start if it cannot be kept.",
-        ),
-        option(
-            "--shuffle",
-            rare=True,
-            section="Run",
-            metavar="SEED",
-            type=int,
-            help="Start states in a random order that the requisites allow; the same SEED gives the same order. "
-            "Shows which "
-            "requisites are missing.",
-        ),
-    ]
+run_options: Callable[[Any], Any] = together(
+    test_option,
+    wait_option,
+    mock_option,
+    concurrency_option(
+        "Number of states at once. 1 runs them in exactly Salt's order. Default: four per CPU, at most 32."
+    ),
+    option(
+        "--failhard",
+        section="Run",
+        is_flag=True,
+        default=None,
+        help="Start no more states after one has failed. Running states finish.",
+    ),
+    option(
+        "--timeout",
+        rare=True,
+        section="Run",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Cancel the run after this time and exit with 124.",
+    ),
+    grace_option,
+    option(
+        "--prefetch/--no-prefetch",
+        rare=True,
+        section="Run",
+        default=None,
+        help="Whether to download the sources of later states while others run. Default: yes.",
+    ),
+    option(
+        "--journal",
+        rare=True,
+        section="Run",
+        type=click.Choice(["on", "off", "required"]),
+        help="Whether to keep the run in the journal, to resume and review it (on). "
+        "required: do not start if it cannot be kept.",
+    ),
+    option(
+        "--shuffle",
+        rare=True,
+        section="Run",
+        metavar="SEED",
+        type=int,
+        help="Start states in a random order that the requisites allow; the same SEED gives the same order. "
+        "Shows which "
+        "requisites are missing.",
+    ),
 )
 """Execution of a run."""
 
-display_options: Callable[[Any], Any] = _all(
-    [
-        option(
-            "--state-output",
-            section="Output",
-            type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
-            metavar="FORM",
-            help="Detail in which each state is shown: brief, full, terse, mixed, changes or filter. brief (on a "
-            "terminal): "
-            "a line if it changed something, all of it if it failed; full: default elsewhere; terse: one line; "
-            "mixed: full if it failed; changes: full if it failed or changed; filter: by state_output_exclude and "
-            "state_output_terse of the configuration. Append _id to show IDs instead of names.",
-        ),
-        option(
-            "--diff/--no-diff",
-            "diffs",
-            section="Output",
-            default=None,
-            help="Show the diff of each file that changes, in a dry run also the content of new files. Default: yes "
-            "for a dry run on a terminal, cut to its height, and with --state-output full.",
-        ),
-        option(
-            "--state-verbose/--no-state-verbose",
-            rare=True,
-            section="Output",
-            default=None,
-            help="Whether to show states that needed no change. Default: yes, but not if brief.",
-        ),
-    ]
+display_options: Callable[[Any], Any] = together(
+    option(
+        "--state-output",
+        section="Output",
+        type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
+        metavar="FORM",
+        help="Detail in which each state is shown: brief, full, terse, mixed, changes or filter. brief (on a "
+        "terminal): "
+        "a line if it changed something, all of it if it failed; full: default elsewhere; terse: one line; "
+        "mixed: full if it failed; changes: full if it failed or changed; filter: by state_output_exclude and "
+        "state_output_terse of the configuration. Append _id to show IDs instead of names.",
+    ),
+    option(
+        "--diff/--no-diff",
+        "diffs",
+        section="Output",
+        default=None,
+        help="Show the diff of each file that changes, in a dry run also the content of new files. Default: yes "
+        "for a dry run on a terminal, cut to its height, and with --state-output full.",
+    ),
+    option(
+        "--state-verbose/--no-state-verbose",
+        rare=True,
+        section="Output",
+        default=None,
+        help="Whether to show states that needed no change. Default: yes, but not if brief.",
+    ),
 )
 
-outcome_options: Callable[[Any], Any] = _all(
-    [
-        option(
-            "-q",
-            "--quiet-ok",
-            section="Output",
-            is_flag=True,
-            callback=_hold,
-            help="Print nothing if nothing changed or failed. For cron, which mails any output; data (--out json …) "
-            "and files are written all the same.",
-        ),
-        option(
-            "--detailed-exitcode",
-            section="Output",
-            is_flag=True,
-            help="Exit with 3 if something changed and nothing failed. In a dry run: if something would change.",
-        ),
-        option(
-            "--junit",
-            rare=True,
-            section="Output",
-            metavar="FILE",
-            type=click.Path(dir_okay=False),
-            callback=_set_junit,
-            help="Write the result to FILE as JUnit XML, for a CI server.",
-        ),
-    ]
+outcome_options: Callable[[Any], Any] = together(
+    option(
+        "-q",
+        "--quiet-ok",
+        section="Output",
+        is_flag=True,
+        callback=_hold,
+        help="Print nothing if nothing changed or failed. For cron, which mails any output; data (--out json …) "
+        "and files are written all the same.",
+    ),
+    option(
+        "--detailed-exitcode",
+        section="Output",
+        is_flag=True,
+        help="Exit with 3 if something changed and nothing failed. In a dry run: if something would change.",
+    ),
+    option(
+        "--junit",
+        rare=True,
+        section="Output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        callback=_tell_console,
+        help="Write the result to FILE as JUnit XML, for a CI server.",
+    ),
 )
 """Files about a run for programs, on this machine or of a fleet."""
 
-report_options: Callable[[Any], Any] = _all(
-    [
-        display_options,
-        option(
-            "--out",
-            section="Output",
-            default="human",
-            type=click.Choice(["human", "github", "json", "jsonl", "yaml"]),
-            metavar="FORMAT",
-            callback=_set_out,
-            help="Output format: human (default), github, json, yaml or jsonl. github: as human and, in GitHub "
-            "Actions, an annotation at the place of each failure; json or yaml: one object keyed by state tag, as in "
-            "Salt but without the minion's name; jsonl: one event per line, as it happens.",
-        ),
-        option(
-            "--progress",
-            rare=True,
-            section="Output",
-            default="auto",
-            type=click.Choice(["auto", "live", "plain", "none"]),
-            help="Show progress on standard error: a live display, or a line for each state that changed something, "
-            "failed or took a second (plain). auto: live on a terminal; else plain, unless the answer is data or -q is "
-            "given.",
-        ),
-        outcome_options,
-        option(
-            "--profile",
-            is_flag=True,
-            section="Output",
-            help="Show where the time went: before the run, the functions, the slowest states and the critical path. "
-            "Also, how well the slots were used.",
-        ),
-        option(
-            "--explain",
-            rare=True,
-            is_flag=True,
-            section="Output",
-            help="Show for each state why it ran or not, how long it waited, and what it waited for last.",
-        ),
-        option(
-            "--report",
-            section="Output",
-            metavar="FILE.html",
-            type=click.Path(dir_okay=False),
-            callback=in_a_directory,
-            help="Write the run as one HTML page. It shows when each state ran, what waits for what, and every diff, "
-            "and "
-            "needs no network.",
-        ),
-    ]
+report_options: Callable[[Any], Any] = together(
+    display_options,
+    option(
+        "--out",
+        section="Output",
+        default="human",
+        type=click.Choice(["human", "github", "json", "jsonl", "yaml"]),
+        metavar="FORMAT",
+        callback=_set_out,
+        help="Output format: human (default), github, json, yaml or jsonl. github: as human and, in GitHub "
+        "Actions, an annotation at the place of each failure; json or yaml: one object keyed by state tag, as in "
+        "Salt but without the minion's name; jsonl: one event per line, as it happens.",
+    ),
+    option(
+        "--progress",
+        rare=True,
+        section="Output",
+        default="auto",
+        type=click.Choice(["auto", "live", "plain", "none"]),
+        help="Show progress on standard error: a live display, or a line for each state that changed something, "
+        "failed or took a second (plain). auto: live on a terminal; else plain, unless the answer is data or -q is "
+        "given.",
+    ),
+    outcome_options,
+    option(
+        "--profile",
+        is_flag=True,
+        section="Output",
+        help="Show where the time went: before the run, the functions, the slowest states and the critical path. "
+        "Also, how well the slots were used.",
+    ),
+    option(
+        "--explain",
+        rare=True,
+        is_flag=True,
+        section="Output",
+        help="Show for each state why it ran or not, how long it waited, and what it waited for last.",
+    ),
+    option(
+        "--report",
+        section="Output",
+        metavar="FILE.html",
+        type=click.Path(dir_okay=False),
+        callback=in_a_directory,
+        help="Write the run as one HTML page. It shows when each state ran, what waits for what, and every diff, "
+        "and "
+        "needs no network.",
+    ),
 )
 """Content and destination of the report."""
 
@@ -489,7 +474,7 @@ metrics_option: Callable[[Any], Any] = option(
     section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    callback=_set_metrics,
+    callback=_tell_console,
     help="Write metrics of the run to FILE, for the textfile collector of Prometheus: exit code, time, and how many "
     "states changed or failed. Written also if the run could not begin.",
 )

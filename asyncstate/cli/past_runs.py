@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.complete import completes
-from asyncstate.cli.options import config_file_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 run_argument: Callable[[Any], Any] = click.argument("run", required=False, shell_complete=completes("run"))
 """RUN: an ID or a unique beginning of one; ``latest`` or nothing means the latest run."""
-
-past_run_options: Callable[[Any], Any] = config_file_options
-"""Location of the journal."""
 
 
 def journal_in(settings: Settings) -> Journal:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import option
+from asyncstate.cli.options import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,36 +16,31 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-def picture_options(function: Any) -> Any:
-    """Add the options for the drawing of a graph."""
-    decorators: tuple[Callable[[Any], Any], ...] = (
-        option(
-            "--format",
-            "form",
-            section="Output",
-            default="dot",
-            type=click.Choice(["dot", "mermaid", "html", "svg", "json"]),
-            help="dot (default) for Graphviz, mermaid for Markdown, html for a browser, svg drawn by Graphviz where it "
-            "is installed, json for programs.",
-        ),
-        option(
-            "--edges",
-            section="Output",
-            type=click.Choice(["needed", "all"]),
-            help="needed (default in pictures): without edges that follow from others. "
-            "all (default in json): every edge.",
-        ),
-        option(
-            "--output",
-            section="Output",
-            metavar="FILE",
-            type=click.Path(dir_okay=False),
-            help="Write to FILE instead of standard output.",
-        ),
-    )
-    for decorate in reversed(decorators):
-        function = decorate(function)
-    return function
+picture_options: Callable[[Any], Any] = together(
+    option(
+        "--format",
+        "form",
+        section="Output",
+        default="dot",
+        type=click.Choice(["dot", "mermaid", "html", "svg", "json"]),
+        help="dot (default) for Graphviz, mermaid for Markdown, html for a browser, svg drawn by Graphviz where it "
+        "is installed, json for programs.",
+    ),
+    option(
+        "--edges",
+        section="Output",
+        type=click.Choice(["needed", "all"]),
+        help="needed (default in pictures): without edges that follow from others. all (default in json): every edge.",
+    ),
+    option(
+        "--output",
+        section="Output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Write to FILE instead of standard output.",
+    ),
+)
+"""The options for the drawing of a graph."""
 
 
 def every_edge(options: dict[str, Any]) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import metrics_option, report_options
-from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, run_argument
+from asyncstate.cli.options import config_file_options, metrics_option, report_options
+from asyncstate.cli.past_runs import journal_in, plan_of, run_argument
 from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ),
 )
 @run_argument
-@past_run_options
+@config_file_options
 @report_options
 @metrics_option
 @click.pass_obj

@@ -9,8 +9,8 @@ import click
 
 from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, Family, option
-from asyncstate.cli.options import data_option
-from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, report_of, run_argument
+from asyncstate.cli.options import config_file_options, data_option
+from asyncstate.cli.past_runs import journal_in, plan_of, report_of, run_argument
 from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def command(console: Console, /) -> None:
     type=click.IntRange(min=1),
     help="Show the last N runs only. Default: all.",
 )
-@past_run_options
+@config_file_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def list_(console: Console, /, number: int | None, **options: Any) -> int:
@@ -72,7 +72,7 @@ def list_(console: Console, /, number: int | None, **options: Any) -> int:
     ),
 )
 @run_argument
-@past_run_options
+@config_file_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def show(console: Console, /, run: str | None, **options: Any) -> int:
@@ -113,7 +113,7 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
 )
 @click.argument("before", metavar="[A", required=False, shell_complete=completes("run"))
 @click.argument("after", metavar="B]", required=False, shell_complete=completes("run"))
-@past_run_options
+@config_file_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def diff(console: Console, /, before: str | None, after: str | None, **options: Any) -> int:
@@ -180,7 +180,7 @@ def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: lis
     help="Keep runs that began in the last DAYS days. Default: journal_keep_days of the configuration.",
 )
 @option("--dry-run", section="Run", is_flag=True, help="Only list the runs that would be deleted.")
-@past_run_options
+@config_file_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, dry_run: bool, **options: Any) -> int:

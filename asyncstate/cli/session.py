@@ -124,9 +124,7 @@ class Session:
                 return await runtime.host.workers.run(
                     lambda: runtime.compile_file_sync(file, saltenv=selection.saltenv)
                 )
-            return await runtime.compile(
-                selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-            )
+            return await runtime.compile(**selection._asdict())
 
         return self._run_alone(compile_tree)
 

@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, Family, option
-from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.selection import select, states_called
 from asyncstate.cli.settings import settings_from
@@ -31,9 +31,6 @@ def command(console: Console, /) -> None:
     console.answers_with_data = True
 
 
-_sls_argument = click.argument("sls", nargs=-1, shell_complete=completes("sls"))
-
-
 @command.command(
     "lowstate",
     cls=Command,
@@ -42,10 +39,7 @@ _sls_argument = click.argument("sls", nargs=-1, shell_complete=completes("sls"))
         ("asyncstate show lowstate --out json", "Low data as Salt's state.show_lowstate returns it."),
     ),
 )
-@_sls_argument
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -68,10 +62,7 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     cls=Command,
     examples=(("asyncstate show highstate --out yaml", "All of the highstate, as rendered."),),
 )
-@_sls_argument
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -80,9 +71,7 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     High data has every ID of the SLS files and of those they include. SLS are names of SLS files; without names, those
     that top.sls assigns.
     """
-    settings, selection = select(console, sls, options)
-    _answer(console, _high(console, settings, selection))
-    return 0
+    return _show_high(console, sls, options)
 
 
 @command.command(
@@ -97,9 +86,7 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @click.pass_obj
 def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show what SLS files and their includes render to."""
-    settings, selection = select(console, sls, options)
-    _answer(console, _high(console, settings, selection))
-    return 0
+    return _show_high(console, sls, options)
 
 
 @command.command(
@@ -137,10 +124,7 @@ def top(console: Console, /, **options: Any) -> int:
         ),
     ),
 )
-@_sls_argument
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @picture_options
 @option(
     "--around",
@@ -179,10 +163,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     cls=Command,
     examples=(("asyncstate show aggregate web", "Which states of an SLS one call of the package manager installs."),),
 )
-@_sls_argument
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -212,10 +193,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     ),
 )
 @click.argument("wanted", metavar="ID", shell_complete=completes("id"))
-@_sls_argument
-@tree_options
-@selection_options
-@what_if_options
+@compiled_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> int:
@@ -245,19 +223,19 @@ def _plan(
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
-        plan = runtime.compile_sync(
-            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-        )
+        plan = runtime.compile_sync(**selection._asdict())
         return runtime.shown(plan), states_called(plan, wanted) if wanted is not None else []
 
 
-def _high(console: Console, settings: Settings, selection: Selection) -> dict[str, Any]:
+def _show_high(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> int:
     from asyncstate.redact.no_log import hush_high
     from asyncstate.runtime import StateRuntime
 
+    settings, selection = select(console, sls, options)
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         high = runtime.planner.high(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
-    return hush_high(high.data)
+    _answer(console, hush_high(high.data))
+    return 0
 
 
 def _answer(console: Console, /, data: Any) -> None:

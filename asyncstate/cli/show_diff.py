@@ -97,8 +97,6 @@ def _of_tree(console: Console, before: PlanRecord, words: tuple[str, ...], optio
         if options.get("file"):
             plan = runtime.compile_file_sync(options["file"], saltenv=selection.saltenv)
         else:
-            plan = runtime.compile_sync(
-                selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-            )
+            plan = runtime.compile_sync(**selection._asdict())
         plan = runtime.hold(plan, before.inputs.files)
         return runtime.record(plan, recorded(selection, options), make_key=False)

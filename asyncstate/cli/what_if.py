@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import data_option
-from asyncstate.cli.past_runs import journal_in, past_run_options, run_argument
+from asyncstate.cli.options import config_file_options, data_option
+from asyncstate.cli.past_runs import journal_in, run_argument
 from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
     show_default=True,
     help="Number of states at once: a number, a range, or several with commas.",
 )
-@past_run_options
+@config_file_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, run: str | None, slots: tuple[int, ...], **options: Any) -> int:

@@ -137,9 +137,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
             yield around(session.board, Unsigned(), session.failed)
 
     async def compile_tree(runtime: StateRuntime) -> Plan:
-        return await runtime.compile(
-            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-        )
+        return await runtime.compile(**selection._asdict())
 
     about = {
         "command": "fleet orchestrate",
