@@ -84,15 +84,8 @@ def _tails(plan: Plan, times: Recording) -> list[float]:
     """Return the seconds of each node with the longest chain after it."""
     dag = plan.dag
     tails = [0.0] * dag.size
-    waiting = [len(dag.successors(node)) for node in range(dag.size)]
-    free = [node for node in range(dag.size) if not waiting[node]]
-    for node in free:
-        tails[node] += times.length(node)
-        for before in dag.predecessors(node):
-            tails[before] = max(tails[before], tails[node])
-            waiting[before] -= 1
-            if not waiting[before]:
-                free.append(before)
+    for node in reversed(dag.topological_order(int)):
+        tails[node] = times.length(node) + max((tails[after] for after in dag.successors(node)), default=0.0)
     return tails
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from asyncstate.errors import PlanError
+from asyncstate.model.dag import Dag
 from asyncstate.model.encode import JSON, encoded
 from asyncstate.plans.record import VERSION, ContingentRecord, EdgeRecord, PlanRecord
 
@@ -105,22 +106,14 @@ def _mistake(record: PlanRecord) -> str:
 
 def _mistake_of_edges(record: PlanRecord, chunks: int, size: int) -> str:
     last = {number for number, node in enumerate(record.nodes, chunks) if node.kind == "listener"}
-    after: list[list[int]] = [[] for _ in range(size)]
-    waiting = [0] * size
+    graph = Dag(size)
     edges: tuple[EdgeRecord | ContingentRecord, ...] = (*record.edges, *record.contingent)
     for edge in edges:
         if not (0 <= edge.before < size and 0 <= edge.after < size):
             return "there is an edge to a node that does not exist"
         if edge.before in last or edge.after in last:
             return "there is an edge to a listener"
-        after[edge.before].append(edge.after)
-        waiting[edge.after] += 1
+        graph.add(edge.before, edge.after, "")
     if any(not 0 <= edge.proof < size for edge in record.contingent):
         return "an edge has a proof that does not exist"
-    free = [node for node in range(size) if not waiting[node]]
-    for node in free:
-        for successor in after[node]:
-            waiting[successor] -= 1
-            if not waiting[successor]:
-                free.append(successor)
-    return "" if len(free) == size else "its states wait for one another in a circle"
+    return "" if len(graph.topological_order(int)) == size else "its states wait for one another in a circle"
