@@ -11,14 +11,13 @@ import msgspec
 
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkRetried, ChunkStarted, RunStarted
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.result import Outcome
+from asyncstate.model.result import Outcome, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from asyncstate.model.event import Event
     from asyncstate.model.plan import Plan
-    from asyncstate.model.result import Row
 
 UNKNOWN = Outcome(result=True, changed=False)
 """The assumed outcome of a node without a recorded one."""
@@ -202,7 +201,7 @@ class _Reader:
         for node in nodes:
             spent = max(event.time - since[node], 0.0)
             if self._resumed:
-                spent = max(spent, _duration(event.row))
+                spent = max(spent, seconds_of(event.row))
             self.spans.setdefault(node, []).append(spent)
             self.outcomes[node] = Outcome.of(event.row)
 
@@ -213,11 +212,6 @@ class _Reader:
             if group is not None and group not in self.spans:
                 began = max(self._ended.get(event.after, self._began), self._full_until)
                 self.spans[group] = [max(event.time - began, 0.0)]
-
-
-def _duration(row: Row) -> float:
-    duration = row.get("duration")
-    return duration / 1000 if isinstance(duration, (int, float)) else 0.0
 
 
 def _nodes_by_tag(plan: Plan) -> dict[tuple[str, bool], list[int]]:

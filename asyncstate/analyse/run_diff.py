@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.model.result import STATE_RAN, repeatable
+from asyncstate.model.result import STATE_RAN, repeatable, seconds_of
 from asyncstate.report.brief import short_changes
 from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
@@ -76,14 +76,9 @@ def _differences(before: Row | None, after: Row | None) -> Iterator[str]:
         yield "changes"
     if before["comment"] != after["comment"]:
         yield "comment"
-    one, other = sorted((_seconds(before), _seconds(after)))
+    one, other = sorted((seconds_of(before), seconds_of(after)))
     if other - one >= LEAST and other >= one * NOISE:
         yield "duration"
-
-
-def _seconds(row: Row) -> float:
-    duration = row.get("duration")
-    return duration / 1000 if isinstance(duration, (int, float)) else 0.0
 
 
 def diff_lines(found: RunDiff, palette: Palette = PLAIN, *, dry: tuple[bool, bool] = (False, False)) -> Iterator[str]:
@@ -116,7 +111,7 @@ def _state_lines(state: StateDiff, palette: Palette, dry: tuple[bool, bool]) -> 
         yield palette.paint(palette.red, f"comment: -{one_line(str(before['comment']))}")
         yield palette.paint(palette.green, f"         +{one_line(str(after['comment']))}")
     if "duration" in state.differs:
-        yield f"duration: {short_time(_seconds(before))} -> {short_time(_seconds(after))}"
+        yield f"duration: {short_time(seconds_of(before))} -> {short_time(seconds_of(after))}"
 
 
 def _word(row: Row | None, *, dry: bool) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from asyncstate.model.chunk import fresh
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class Reduction:
                 return CUT
             self._repeatable -= known.size
             self._left -= known.size
-            return _copy(known.reduced)
+            return fresh(known.reduced)  # a row contains no container twice
         outer, left = self._reached, self._left
         self._above.add(id(value))
         self._reached = depth + 1
@@ -293,13 +294,6 @@ class Reduction:
 def utf8(value: str) -> str:
     """Return a text that UTF-8 can encode: lone surrogates (of file names) are written as escapes."""
     return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-
-
-def _copy(value: Any) -> Any:
-    """Copy plain data: a row contains no container twice."""
-    if type(value) is dict:
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if type(value) is list else value
 
 
 def _name_of_awaitable(value: Any) -> str:

@@ -61,6 +61,12 @@ def changes_something(row: Row, *, test: bool) -> bool:
     return row["result"] is None and not row.get(NOT_TOLD) if test else bool(row["changes"])
 
 
+def seconds_of(row: Row) -> float:
+    """Return the duration of a state in seconds, 0 if it is not known."""
+    duration = row.get("duration")
+    return duration / 1000 if isinstance(duration, (int, float)) else 0.0
+
+
 def was_held_back(row: Row) -> bool:
     """Whether a failed requisite kept a state from running."""
     return row["result"] is False and not row.get(STATE_RAN, True)

@@ -11,7 +11,7 @@ from asyncstate.model.forecast import Foretold
 from asyncstate.model.result import STATE_RAN, was_held_back
 from asyncstate.report.columns import cells, cut, cut_within, padded, wrapped
 from asyncstate.report.compress import compress_ids
-from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_parts, worst_colour
+from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_colour, row_parts, worst_colour
 from asyncstate.report.nested import diff_lines, diff_size, diffs_in, is_diff
 from asyncstate.report.summary import closing_lines, outcome_word
 from asyncstate.report.terminal import Palette, clean, count, one_line, short_time
@@ -185,19 +185,11 @@ def _line(tag: str, row: Row, style: Style, foretold: Foretold | None, *, dry: b
         one_line(f"{parts.state}.{parts.fun}".strip(".")),
         id_ if style.by_id or name == id_ else f"{id_} ({name})",
         text,
-        _colour(row, palette) if foretold is None else palette.yellow,
+        row_colour(row, palette) if foretold is None else palette.yellow,
         (*(_failure(tag, row, style) if whole else _diffs(row, name, style)), *_warnings(row, palette)),
         reason=was_held_back(row),
         named=id_ if whole else "",
     )
-
-
-def _colour(row: Row, palette: Palette) -> str:
-    if row["result"] is False:
-        return palette.red
-    if row["result"] is None:
-        return palette.yellow
-    return palette.cyan if row["changes"] else palette.green
 
 
 def _diffs(row: Row, name: str, style: Style) -> Iterator[str]:

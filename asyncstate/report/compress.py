@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.tag import TagParts, parse_tag, state_tag
+from asyncstate.model.tag import parse_tag, state_tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,14 +38,9 @@ def compress_ids(rows: Mapping[str, Row]) -> dict[str, Row]:
 
 
 def _group(tag: str, row: Row) -> tuple[str, Any, Any, Any] | None:
-    parts = _parts(tag)
-    return None if parts is None else (parts.state, row.get("__id__"), row.get("__sls__"), row["result"])
-
-
-def _parts(tag: str) -> TagParts | None:
-    """Parse a tag. Returns None for any other key: a plugin may return a row under any key."""
+    """Return what joined rows have in common; None for a key that is no tag, under which a plugin may return a row."""
     try:
-        return parse_tag(tag)
+        return parse_tag(tag).state, row.get("__id__"), row.get("__sls__"), row["result"]
     except ValueError:
         return None
 

@@ -193,7 +193,8 @@ def _shown(row: Row, style: Style) -> str:
     return "full"
 
 
-def _colour(row: Row, palette: Palette) -> str:
+def row_colour(row: Row, palette: Palette) -> str:
+    """Return the colour of a row."""
     if row["result"] is False:
         return palette.red
     if row["result"] is None:
@@ -226,7 +227,7 @@ def _terse(parts: TagParts, row: Row, style: Style) -> Iterator[str]:
     else:
         timing = f" - Started: {started} - Duration: {duration}" if style.state_output_profile and started else ""
         text = f"  Name: {label} - Function: {function} - Result: {result_word(row)}{timing}"
-    yield palette.paint(_colour(row, palette), text)
+    yield palette.paint(row_colour(row, palette), text)
 
 
 def _formatted(layout: str, values: tuple[Any, ...]) -> str:
@@ -238,7 +239,7 @@ def _formatted(layout: str, values: tuple[Any, ...]) -> str:
 
 
 def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
-    palette, colour = style.palette, _colour(row, style.palette)
+    palette, colour = style.palette, row_colour(row, style.palette)
     name = parts.id if style.by_id else parts.name
     facts = [("ID", parts.id), ("Function", f"{parts.state}.{parts.fun}")]
     if name != parts.id:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from asyncstate.model.result import STATE_RAN
+from asyncstate.model.result import STATE_RAN, seconds_of
 from asyncstate.model.tag import parse_tag
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean
@@ -73,11 +73,9 @@ def _case(tag: str, row: Row, result: HostResult) -> Iterator[str]:
         function = "{0.state}.{0.fun}".format(parse_tag(tag))
     except ValueError:
         function = ""
-    duration = row.get("duration")
-    seconds = duration / 1000 if isinstance(duration, (int, float)) else 0.0
     sls = row.get("__sls__") or "single"
     head = f"<testcase classname={_attribute(f'{sls}.{function}')} "
-    head += f'name={_attribute(describe_tag(tag))} time="{seconds:.3f}"'
+    head += f'name={_attribute(describe_tag(tag))} time="{seconds_of(row):.3f}"'
     place = result.place(tag)
     head += _place(*place)
     comment = str(row["comment"])

@@ -19,6 +19,7 @@ from asyncstate.model.event import (
     RunStarted,
     decode_event,
 )
+from asyncstate.model.result import seconds_of
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, count, short_time
 
@@ -129,9 +130,8 @@ class Profile:
         timing.why = event.why
         if event.row["result"] is False:
             self.unsuccessful[event.tag] = event.row
-        duration = event.row.get("duration")
-        if timing.started >= 0 and isinstance(duration, (int, float)) and duration > 0:
-            timing.own = duration / 1000
+        if timing.started >= 0 and (own := seconds_of(event.row)) > 0:
+            timing.own = own
         if event.row.get("skip_watch") and event.why in _CONDITIONS_CHECKED:
             timing.held_back = str(event.row["comment"])
         if timing.started < 0:
