@@ -74,8 +74,7 @@ def _by_function(chunks: Iterable[LowChunk]) -> dict[str, list[LowChunk]]:
 
 
 def _state(chunk: LowChunk) -> dict[str, Any]:
-    place = f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
-    return {"tag": chunk.tag, "sls": chunk.sls, "place": place}
+    return {"tag": chunk.tag, "sls": chunk.sls, "place": chunk.where}
 
 
 def _named(state: dict[str, Any], palette: Palette) -> str:

@@ -64,7 +64,7 @@ def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[
         "id": chunk.id,
         "name": chunk.name,
         "sls": chunk.sls,
-        "place": f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file,
+        "place": chunk.where,
         "order": chunk.order,
         "position": index + 1,
         "of": len(plan.chunks),

@@ -70,7 +70,7 @@ def impact(plan: Plan, index: int) -> dict[str, Any]:
     return {
         "tag": chunk.tag,
         "sls": chunk.sls,
-        "place": f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file,
+        "place": chunk.where,
         "affected": [_effect(plan, effect) for effect in affected],
         "ordered_after": _ordered_after(plan, index, without=decided),
     }

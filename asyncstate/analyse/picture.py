@@ -15,7 +15,7 @@ from asyncstate.report.page_data import family_of as edges_family
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 
@@ -155,9 +155,9 @@ def _pairs(edges: Iterable[GraphEdge]) -> list[tuple[int, int]]:
 _ORDERS = ("stage", "file", "footprint", "group", "set")
 
 
-def family_of(sources: list[str]) -> str:
+def family_of(sources: Collection[str]) -> str:
     """Return the family of an edge within a host, from its sources: a requisite has precedence."""
-    if sources == ["listen"]:
+    if set(sources) == {"listen"}:
         return "listen"
     if any(source in _REQUISITES for source in sources):
         return "requisite"

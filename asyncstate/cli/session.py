@@ -373,10 +373,11 @@ class Session:
 
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
         from asyncstate.cli.display import report_text, style_of
+        from asyncstate.model.chunk import file_line
         from asyncstate.report.host_result import places_of
 
         found = places_of(plan, report.failed)
-        places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in found.items()}
+        places = {tag: file_line(*place) for tag, place in found.items()}
         everything = bool(self.options.get("mock"))
         style = style_of(self.console, self.settings, places, everything=everything, diffs=self.options.get("diffs"))
         return report_text(report, style, plan=plan)

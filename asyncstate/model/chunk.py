@@ -84,6 +84,11 @@ class LowChunk(msgspec.Struct, frozen=True, gc=False):
         """``sls:id (file:line)``, for messages."""
         return place_text(self.sls, self.id, self.file, self.line)
 
+    @property
+    def where(self) -> str:
+        """``file:line``, as far as known."""
+        return file_line(self.file, self.line)
+
     def as_listener(self) -> LowChunk:
         """Return the chunk that calls ``mod_watch`` for this one: ID ``listener_…``, no requisites of its own."""
         kept = {key: value for key, value in self.args.items() if key not in REQUISITE_KEYWORDS}
@@ -107,8 +112,13 @@ class LowChunk(msgspec.Struct, frozen=True, gc=False):
 
 def place_text(sls: str, id_: str, file: str, line: int) -> str:
     """Return where a state is declared, ``sls:id (file:line)``; unknown parts are left out."""
-    where = f"{file}:{line}" if file and line else file
+    where = file_line(file, line)
     return f"{sls}:{id_} ({where})" if where else f"{sls}:{id_}"
+
+
+def file_line(file: str, line: int) -> str:
+    """Return ``file:line``, or the file alone if the line is 0 (unknown)."""
+    return f"{file}:{line}" if file and line else file
 
 
 def fresh(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from asyncstate.model.chunk import LowChunk
+from asyncstate.model.chunk import LowChunk, file_line
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
 from asyncstate.model.requisite import Requisite, RequisiteKind
@@ -86,7 +86,7 @@ class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     @property
     def place(self) -> str:
         """``file:line``, as far as known."""
-        return f"{self.file}:{self.line}" if self.file and self.line else self.file
+        return file_line(self.file, self.line)
 
 
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -60,7 +60,7 @@ class About(msgspec.Struct, frozen=True):
 
 def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
     """Return the page. ``profile`` must have received every event of the run; ``plan`` is for display."""
-    places = {chunk.tag: place_text(chunk.file, chunk.line) for chunk in plan.chunks if chunk.file} if plan else {}
+    places = {chunk.tag: chunk.where for chunk in plan.chunks if chunk.file} if plan else {}
     states = dict(page_states(report, places, held_back(report, plan)))
     timings = profile.finished
     place_bars(states, timings)
@@ -87,11 +87,6 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
         facts=_facts(report, profile, states.values(), about, forecast(report, plan) if plan else None),
         notes=notes,
     )
-
-
-def place_text(file: str, line: int) -> str:
-    """Return a place as ``file:line``, or the file alone if the line is 0 (unknown)."""
-    return f"{file}:{line}" if line else file
 
 
 def _facts(

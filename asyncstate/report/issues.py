@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate.model.chunk import file_line
 from asyncstate.report.terminal import PLAIN, Palette, clean
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def warning_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator
 
 
 def _place(issue: Issue, palette: Palette) -> Iterator[str]:
-    place = f"{issue.file}:{issue.line}" if issue.line else issue.file
+    place = file_line(issue.file, issue.line)
     said = " ".join(filter(None, [f"at {clean(place)}" if place else "", f"[{issue.code}]" if issue.code else ""]))
     if said:
         yield palette.paint(palette.dim, f"      {said}")

@@ -220,7 +220,7 @@ def _nodes(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> Iterator[i
         number = numbers.get(tag, -1) if tag else -1
         if number < 0:
             number = len(data.states) + len(data.joints)
-            data.joints.append(clean(_joint(plan, node)))
+            data.joints.append(clean(node_label(plan, node)))
         yield number
 
 
@@ -231,7 +231,8 @@ def _row_of(plan: Plan, node: Node) -> str:
     return node.label if node.kind is NodeKind.LISTENER else ""
 
 
-def _joint(plan: Plan, node: Node) -> str:
+def node_label(plan: Plan, node: Node, group: str = "group") -> str:
+    """Return the label of a node: its state, or a word for a node that joins states; ``group`` is that for a GROUP."""
     match node.kind:
         case NodeKind.CHUNK:
             return describe_tag(plan.chunks[node.chunk].tag)
@@ -240,7 +241,7 @@ def _joint(plan: Plan, node: Node) -> str:
         case NodeKind.LISTENER:
             return describe_tag(node.label)
         case kind:
-            return node.label or {NodeKind.SET: "all of", NodeKind.STAGE: "stage", NodeKind.GROUP: "group"}[kind]
+            return node.label or {NodeKind.SET: "all of", NodeKind.STAGE: "stage", NodeKind.GROUP: group}.get(kind, "")
 
 
 def add_releases(edges: Edges, data: PageData, releases: Iterable[tuple[int, Timing, int]]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
+from asyncstate.model.chunk import file_line
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
 from asyncstate.model.tag import state_tag
-from asyncstate.report.html import place_text
 from asyncstate.report.summary import describe_tag
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class _Nodes:
             self._first[host] = len(self.points)
             labels = self._labels[host]
             self.points += [
-                Point(label, NodeKind.CHUNK, host, place_text(each.file, each.line))
+                Point(label, NodeKind.CHUNK, host, file_line(each.file, each.line))
                 for label, each in zip(labels, plan.states, strict=True)
             ]
             checks = {node: chunk for chunk, node in plan.checks}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate.model.chunk import file_line
 from asyncstate.model.tag import state_tag
-from asyncstate.report.html import date_text, page, place_text, sls_text
+from asyncstate.report.html import date_text, page, sls_text
 from asyncstate.report.page_data import Edges, PageData, PageState, add_releases, family_of, page_states, place_bars
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, short_time
@@ -77,7 +78,7 @@ def _states(hosts: Sequence[str], results: Mapping[str, HostResult]) -> dict[tup
         if result.problem:
             text = clean(result.problem)
             states[host, ""] = PageState(function="", id=clean(host), kind="failed", comment=text, host=number)
-        places = {tag: place_text(file, line) for tag, (file, line) in result.places.items() if file}
+        places = {tag: file_line(file, line) for tag, (file, line) in result.places.items() if file}
         shown = page_states(result.report, places, result.held, number)
         states.update(((host, tag), state) for tag, state in shown)
     return states
