@@ -84,27 +84,16 @@ class Touched(Value):
     by_conditions: Mapping[int, Footprint]
 
 
-class Planning:
+class Planning(Value):
     """Makes plans for one machine. ``allows_remote``: requisites may name states of other hosts."""
 
-    def __init__(
-        self,
-        *,
-        opts: dict[str, Any],
-        grains: Mapping[str, Any],
-        file_client: FileClient,
-        states: StateIndex,
-        capabilities: Capabilities,
-        machine: Machine,
-        allows_remote: bool,
-    ) -> None:
-        self._opts = opts
-        self._grains = grains
-        self._file_client = file_client
-        self._states = states
-        self._capabilities = capabilities
-        self._machine = machine
-        self._allows_remote = allows_remote
+    opts: dict[str, Any]
+    grains: Mapping[str, Any]
+    file_client: FileClient
+    states: StateIndex
+    capabilities: Capabilities
+    machine: Machine
+    allows_remote: bool
 
     def plan(self, ordered: Ordered, saltenv: str, only_ids: Sequence[str] = (), where: str = "") -> Plan:
         """Return the plan of the states, whose graph is used up.
@@ -131,9 +120,9 @@ class Planning:
         if transactions is not None:
             transactions.add_groups()
             refused |= transactions.refused
-        silence(findings, self._opts, self._file_client)
+        silence(findings, self.opts, self.file_client)
         return builder.finish(
-            remote=remote_requisites(ordered.remote, builder.chunks, can_watch=self._capabilities.can_watch),
+            remote=remote_requisites(ordered.remote, builder.chunks, can_watch=self.capabilities.can_watch),
             listening=ordered.listening,
             rows={**ordered.disabled, **ordered.listening.rows},
             findings=findings,
@@ -149,9 +138,9 @@ class Planning:
             ordered.order,
             serial,
             stages.of if stages is not None else None,
-            option=self._opts.get("state_aggregate"),
-            has_mod_aggregate=lambda module: self._capabilities.has(module, MOD_AGGREGATE),
-            alone=why_alone_in_fleet if self._allows_remote else why_alone,
+            option=self.opts.get("state_aggregate"),
+            has_mod_aggregate=lambda module: self.capabilities.has(module, MOD_AGGREGATE),
+            alone=why_alone_in_fleet if self.allows_remote else why_alone,
         )
 
     def _order_by_footprints(
@@ -182,8 +171,8 @@ class Planning:
         chunks = builder.chunks
         if known is None:
             known = self._footprints(chunks, Findings()).of_all(chunks, range(len(chunks)))
-        found = [*undone(chunks, builder.dag, known, SaltSources(self._file_client), self._packages(chunks))]
-        found += refused(chunks, known) if self._machine.is_root else []
+        found = [*undone(chunks, builder.dag, known, SaltSources(self.file_client), self._packages(chunks))]
+        found += refused(chunks, known) if self.machine.is_root else []
         for each in found:
             if each.certain:
                 second = chunks[each.second]
@@ -199,10 +188,10 @@ class Planning:
         return Touched(known[: len(alone)], dict(tested))
 
     def _footprints(self, chunks: Sequence[LowChunk], findings: Findings) -> Footprints:
-        machine, mode = self._machine, self._implicit_order(chunks)
-        sources = SaltSources(self._file_client)
-        templates = Templates(sources.template_of, usual_syntax=not self._opts.get("jinja_env"))
-        surroundings = Surroundings(self._file_client, self._opts, machine.python)
+        machine, mode = self.machine, self._implicit_order(chunks)
+        sources = SaltSources(self.file_client)
+        templates = Templates(sources.template_of, usual_syntax=not self.opts.get("jinja_env"))
+        surroundings = Surroundings(self.file_client, self.opts, machine.python)
         homes = Homes(chunks, machine.home_of)
         formula = FormulaRule(
             strict=mode == "strict",
@@ -210,7 +199,7 @@ class Planning:
             has_account=machine.has_account,
         )
         return Footprints(
-            self._states,
+            self.states,
             formula,
             findings,
             machine.links,
@@ -225,22 +214,22 @@ class Planning:
         """Return what is known of packages, None if no state is about any."""
         if "pkg" not in {chunk.state for chunk in chunks}:
             return None
-        return self._machine.packages(str(self._grains.get("os_family")))
+        return self.machine.packages(str(self.grains.get("os_family")))
 
     def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
         """Return what forms transactions; None if the tree or the options already say what to aggregate."""
-        if self._opts.get("state_aggregate") is not None:
+        if self.opts.get("state_aggregate") is not None:
             return None
         explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
         waiting = {of for of, references in remote.items() if not all(each.reverse for each in references)}
 
         def refuses(chunk: LowChunk, first: bool) -> str | None:
-            if chunk.state in explicit or not self._capabilities.has(chunk.state, MOD_TRANSACTION):
+            if chunk.state in explicit or not self.capabilities.has(chunk.state, MOD_TRANSACTION):
                 return None
-            function = self._states.find(f"{chunk.state}.{MOD_TRANSACTION}")
+            function = self.states.find(f"{chunk.state}.{MOD_TRANSACTION}")
             if function is not None and (chunk.id, chunk.state) in waiting:
                 return "it waits for a state of another host"
-            if function is not None and self._allows_remote and (why := why_alone_in_fleet(chunk.args)):
+            if function is not None and self.allows_remote and (why := why_alone_in_fleet(chunk.args)):
                 return why
             return None if function is None else call_hook(function.func, chunk, findings, first=first)
 
@@ -248,14 +237,14 @@ class Planning:
 
     def _implicit_order(self, chunks: Sequence[LowChunk]) -> str:
         """Return the option ``implicit_order``: in an orchestration, the order of the file unless it is ``none``."""
-        mode = str(self._opts.get("implicit_order") or "footprint")
+        mode = str(self.opts.get("implicit_order") or "footprint")
         return FILE_ORDER if mode != "none" and _STEPS in {chunk.state for chunk in chunks} else mode
 
     def _no_transactions(self, mode: str) -> str:
         """Return what keeps package states apart, "" if nothing does."""
         if mode in _WITHOUT_FOOTPRINTS:
             return _WITHOUT_FOOTPRINTS[mode]
-        return "failhard is on: a state that fails must stop all later ones" if self._opts.get("failhard") else ""
+        return "failhard is on: a state that fails must stop all later ones" if self.opts.get("failhard") else ""
 
 
 def _without(chunk: LowChunk, argument: str) -> LowChunk:

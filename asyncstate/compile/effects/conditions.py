@@ -6,6 +6,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import texts
+from asyncstate.compile.effects.resources import PATH, TREE
 from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ENVIRONMENT = "environ:process"
-_PATH, _TREE = "path:", "/**"
 _ARGUMENTS_OF_STATES = frozenset({"onlyif", "unless"})
 """Conditions whose commands run in the state's folder and shell, as its user and with its variables."""
 
@@ -104,7 +104,7 @@ def _command(text: str, args: dict[str, Any]) -> Tested:
     programs = None if args.get("root") else effects.programs
     runs_in = [*_paths([args.get("shell"), args.get("prepend_path"), args.get("root")])]
     if isinstance(folder, str) and folder.startswith("/"):
-        runs_in.append(f"{_PATH}{posixpath.normpath(folder)}")
+        runs_in.append(f"{PATH}{posixpath.normpath(folder)}")
     return Tested((_ENVIRONMENT, *runs_as, *runs_in, *map(_with_all_below, touched)), effects.unknown, programs)
 
 
@@ -136,8 +136,8 @@ def _paths(value: Any) -> Iterator[str]:
     for text in texts(value):
         path = text.removeprefix("file://")
         if path.startswith(("/", "~")):
-            yield f"{_PATH}{path.rstrip('/')}{_TREE}"
+            yield f"{PATH}{path.rstrip('/')}{TREE}"
 
 
 def _with_all_below(name: str) -> str:
-    return f"{name}{_TREE}" if name.startswith(_PATH) and not name.endswith(_TREE) and "#" not in name else name
+    return f"{name}{TREE}" if name.startswith(PATH) and not name.endswith(TREE) and "#" not in name else name

@@ -9,7 +9,7 @@ from asyncstate.compile.effects.resources import ENTRY, PATH, folder_and_marks
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from asyncstate.compile.effects.calls import CallsRead
 
@@ -59,6 +59,11 @@ class Footprint(Value):
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
         return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
+
+
+def says_it_itself(args: Mapping[str, Any]) -> bool:
+    """Whether the tree says what a state touches, or that it may run beside any other."""
+    return args.get("parallel") is True or isinstance(args.get("footprint"), dict)
 
 
 def files_written(footprint: Footprint) -> tuple[str, ...]:

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import slots_read
 from asyncstate.compile.effects.conditions import conditions_read
-from asyncstate.compile.effects.declared import Footprint
-from asyncstate.compile.effects.entries import compare_entries, only_entries
+from asyncstate.compile.effects.declared import Footprint, says_it_itself
 from asyncstate.compile.effects.formula import HOLDERS, Touching
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.resources import TREE
+from asyncstate.compile.effects.resources import ENTRY, PATH, TREE
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.compile.effects.surroundings import ENVIRONMENT, RELOADS, around
 from asyncstate.compile.low.salt_sources import SCRIPTS
@@ -130,7 +129,7 @@ class Footprints:
             [copy for footprint in named for copy in footprint.copies],
         )
         known = [_under_all_names(footprint, paths) for footprint in named]
-        compare_entries(known, lambda number: "" if _says_it_itself(chunks[number].args) else chunks[number].state)
+        _compare_entries(known, lambda number: "" if says_it_itself(chunks[number].args) else chunks[number].state)
         if self._surroundings is not None:
             self._add_surroundings(self._surroundings, chunks, known, paths)
         return known
@@ -171,7 +170,7 @@ class Footprints:
         if changed is None:
             return
         for index, chunk in enumerate(chunks):
-            if not _says_it_itself(chunk.args):
+            if not says_it_itself(chunk.args):
                 declared = not known[index].unknown and (chunk.state in _WITHOUT or self._module(chunk).bundled)
                 more = surroundings.reads(chunk, changed, declared=declared)
                 if more:
@@ -182,7 +181,7 @@ class Footprints:
 
         ``script`` is the text of the script that it runs, "" if that is not known.
         """
-        if _says_it_itself(chunk.args):
+        if says_it_itself(chunk.args):
             written = {} if chunk.args.get("parallel") is True else chunk.args["footprint"]
             return _Own(_below_homes(Footprint.of(written).replaced(unknown=""), self._homes))
         tested = conditions_read(chunk.args)
@@ -257,11 +256,6 @@ class Footprints:
         return _Module(None if function is None else function.func, module.bundled, loaded=False)
 
 
-def _says_it_itself(args: dict[str, Any]) -> bool:
-    """Whether the tree says what a state touches, or that it may run beside any other."""
-    return args.get("parallel") is True or isinstance(args.get("footprint"), dict)
-
-
 def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
     reads = homes.resolved(footprint.reads)
     writes = homes.resolved(footprint.writes)
@@ -291,6 +285,41 @@ def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     if anywhere:  # more names than count one by one: what is made may be any folder there
         writes, makes = (*writes, *anywhere), tuple(name for name in makes if not name.endswith(TREE))
     return footprint.replaced(reads=reads, writes=writes, makes=makes)
+
+
+def _compare_entries(known: list[Footprint], module_of: Callable[[int], str]) -> None:
+    """Replace written entries of a file by the file, where states of several modules have named some.
+
+    ``module_of(number)`` is the module that has named those of a footprint, "" for the state itself.
+    Their names do not compare: what is a setting to one module is a line of a section to another.
+    """
+    named_by: dict[str, set[str]] = {}
+    with_entries = []
+    for number, footprint in enumerate(known):
+        files = [_file_of(name) for name in (*footprint.reads, *footprint.writes) if _is_entry_of_file(name)]
+        if files:
+            with_entries.append(number)
+            for file in files:
+                named_by.setdefault(file, set()).add(module_of(number))
+    mixed = {file for file, modules in named_by.items() if len(modules) > 1}
+    for number in with_entries if mixed else ():
+        writes = (_file_of(name) if _file_of(name) in mixed else name for name in known[number].writes)
+        known[number] = known[number].replaced(writes=tuple(dict.fromkeys(writes)))
+
+
+def _only_entries(footprint: Footprint) -> tuple[str, ...]:
+    """Return the paths of files in which a state touches single entries only."""
+    names = (*footprint.reads, *footprint.writes)
+    files = dict.fromkeys(_file_of(name) for name in names if _is_entry_of_file(name))
+    return tuple(file.removeprefix(PATH) for file in files if file not in names) if files else ()
+
+
+def _is_entry_of_file(name: str) -> bool:
+    return ENTRY in name and name.startswith(PATH) and f"/{ENTRY}" not in name
+
+
+def _file_of(name: str) -> str:
+    return name.partition(ENTRY)[0]
 
 
 def _refuse_awaitables(declared: Any) -> None:
@@ -326,7 +355,7 @@ def add_footprints(
     known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
     own = known.copy()
     _share_in_groups(builder, known)
-    builder.entries = {number: files for number, each in enumerate(known) if (files := only_entries(each))}
+    builder.entries = {number: files for number, each in enumerate(known) if (files := _only_entries(each))}
     for node in nodes:
         what = builder.nodes[node]
         if what.kind is _CHUNK:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.package_contents import About, PackageContents, Question
-from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY
+from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY, PATH
 from asyncstate.data.packages import BASE, PROGRAMS
 from asyncstate.data.packages.places import UNITS
 from asyncstate.model.requisite import CONDITIONS_BEFORE
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 HOLDERS = frozenset({"pkg", "service"})
 """State modules that the rule is about, whoever wrote them."""
 
-_PATH = "path:"
 _PACKAGE = "package:"
 _INSTALLED = "packages"
 """What commands write that install or remove packages."""
@@ -55,7 +54,7 @@ brings what they touch."""
 
 _NOBODY_KNOWS = ("",)
 
-_OF_THE_KERNEL = tuple(f"{_PATH}/{top}/" for top in ("dev", "proc", "sys"))
+_OF_THE_KERNEL = tuple(f"{PATH}/{top}/" for top in ("dev", "proc", "sys"))
 """Where programs see devices, modules and settings that a package adds when it starts its daemon."""
 
 _ONLY_DATABASE = frozenset({"held", "unheld", "downloaded"})
@@ -268,10 +267,10 @@ class FormulaRule:
         own = {name for program in programs for name in _files_of(program)}
         written = frozenset(state.writes)
         for name in (*(each for each in state.reads if each not in own), *state.writes):
-            if name.startswith(_PATH):
+            if name.startswith(PATH):
                 place = _ANY if programs and name.startswith(_OF_THE_KERNEL) else self._place(name)
                 if place != "":
-                    path = name.removeprefix(_PATH)
+                    path = name.removeprefix(PATH)
                     yield _ANY if place is _ANY else Question.at(path, place, written=name in written)
             elif name == "accounts":
                 yield _ACCOUNT_FILES
@@ -310,7 +309,7 @@ class FormulaRule:
 
     def _place(self, name: str) -> str | None:
         """Return the place of a path: "" if no package or every system has it, ``_ANY`` if it may be any package's."""
-        path, tree, _ = name.removeprefix(_PATH).partition(ENTRY)[0].partition("/**")
+        path, tree, _ = name.removeprefix(PATH).partition(ENTRY)[0].partition("/**")
         if (not tree and path in _BASE_PATHS) or not may_be_of_a_package(path):
             return ""
         if self._knowledge is None:
@@ -352,7 +351,7 @@ def _programs(state: Touching) -> Sequence[str]:
 
 def _files_of(program: str) -> tuple[str, ...]:
     """Return the names of the files that a program may be: what brings them is asked by the name of the program."""
-    return tuple(f"{_PATH}{folder}/{program}{tree}" for folder in _PROGRAM_FOLDERS for tree in ("", "/**"))
+    return tuple(f"{PATH}{folder}/{program}{tree}" for folder in _PROGRAM_FOLDERS for tree in ("", "/**"))
 
 
 def _packages(state: Touching) -> list[str]:

@@ -35,7 +35,10 @@ def claims_of_patterns(
         if chunk.function != "git.config_unset":
             continue
         try:
-            names, values = re.compile(_name(chunk)), re.compile(str(chunk.args.get("value_regex") or ""))
+            names, values = (
+                re.compile(_name(chunk)),
+                re.compile(str(chunk.args.get("value_regex") or "")),
+            )
         except re.error:  # git's expressions are not Python's
             continue
         for other in settings:
@@ -49,8 +52,12 @@ def _setting(name: str, file: str) -> tuple[str, str]:
 
 
 def _name(chunk: LowChunk) -> str:
-    """Return the name as git compares it: without regard to case, apart from the part between two dots."""
-    head, dot, rest = str(chunk.name).partition(".")
+    return as_git_spells(str(chunk.name))
+
+
+def as_git_spells(name: str) -> str:
+    """Return the name of a setting as git compares it: without regard to case, apart from the part between two dots."""
+    head, dot, rest = name.partition(".")
     middle, last_dot, last = rest.rpartition(".")
     return f"{head.lower()}{dot}{middle}{last_dot}{last.lower()}"
 

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.claims import ENTRIES, REMOVALS, key_in
+from asyncstate.compile.effects.git_settings import as_git_spells
 from asyncstate.compile.effects.package_sources import SAY_OTHERWISE, source_line
 
 if TYPE_CHECKING:
@@ -160,18 +161,12 @@ def _of_git(chunk: LowChunk, lines: Sequence[str]) -> Sequence[int]:
     if chunk.fun == "config_unset":
         if chunk.args.get("value_regex") is not None:
             raise OnlyARunKnows
-        return [number for number, name in named if re.fullmatch(str(chunk.name), _as_git_spells(name))]
-    value, name = chunk.args.get("value"), _as_git_spells(str(chunk.name))
-    found = [number for number, own in named if _as_git_spells(own) == name]
+        return [number for number, name in named if re.fullmatch(str(chunk.name), as_git_spells(name))]
+    value, name = chunk.args.get("value"), as_git_spells(str(chunk.name))
+    found = [number for number, own in named if as_git_spells(own) == name]
     values = {number: text for number, _, _, text in settings}
     is_so = [values[number] for number in found] == [str(value)] and not isinstance(value, bool)
     return found if is_so else []
-
-
-def _as_git_spells(name: str) -> str:
-    head, _, rest = name.partition(".")
-    part, mark, own = rest.rpartition(".")
-    return f"{head.lower()}.{part}{mark}{own.lower()}"
 
 
 def _of_options(chunk: LowChunk, lines: Sequence[str]) -> Sequence[int]:

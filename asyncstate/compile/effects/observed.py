@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate.compile.effects.declared import says_it_itself
 from asyncstate.compile.effects.resources import PATH
 from asyncstate.value import Value
 
@@ -71,6 +72,4 @@ def _joined(kept: Names, seen: Names) -> Names:
 
 
 def _is_guess(chunk: LowChunk, is_bundled: Callable[[LowChunk], bool]) -> bool:
-    if chunk.args.get("parallel") is True or isinstance(chunk.args.get("footprint"), dict):
-        return False
-    return chunk.state in GUESSED or not is_bundled(chunk)
+    return not says_it_itself(chunk.args) and (chunk.state in GUESSED or not is_bundled(chunk))
