@@ -17,7 +17,7 @@ from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import MISSING_ARGUMENT, check_arguments
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
-from asyncstate.model.requisite import FLEET_KEYWORDS
+from asyncstate.model.requisite import FLEET_KEYWORDS, FLEET_LANE, FLEET_ORDER
 from asyncstate.model.rules import ANY, Silenced
 from asyncstate.value import Value
 
@@ -91,10 +91,7 @@ class Ordering:
         high, remote = self._complete(high, lacks_states=lacks_states)
         low = compile_low(high, findings, self._disabled_states)
         self._check_calls([*low.drafts, *hidden], findings)
-        if not all(FLEET_KEYWORDS.isdisjoint(draft.args) for draft in low.drafts):
-            from asyncstate.compile.low.fleet_order import check_fleet_order  # noqa: PLC0415 - few trees have any
-
-            check_fleet_order(low.drafts, findings)
+        _check_fleet_order(low.drafts, findings)
         graph = self._resolve_requisites(low.drafts, high)
         order = SerialOrder(graph)
         serial = order.sort()
@@ -169,6 +166,22 @@ def _alone(id_: Any, body: dict[str, Any], findings: Findings) -> list[Draft]:
     high = HighData({id_: body}, findings)
     verify_high(high, findings)
     return compile_low(sound_part(high), findings).drafts
+
+
+def _check_fleet_order(drafts: Iterable[Draft], findings: Findings) -> None:
+    """Find each ``fleet_order`` that is no whole number, and each ``fleet_lane`` that is no name or list of names."""
+    for draft in drafts:
+        if FLEET_KEYWORDS.isdisjoint(draft.args):
+            continue
+        order, lane = draft.args.get(FLEET_ORDER, 0), draft.args.get(FLEET_LANE, "-")
+        wrong = []
+        if type(order) is not int:
+            wrong.append((f"{FLEET_ORDER}: {order!r} is no whole number", "such as fleet_order: 10"))
+        if not all(type(name) is str and name for name in (lane if type(lane) is list and lane else [lane])):
+            wrong.append((f"{FLEET_LANE}: {lane!r} is no name", "such as fleet_lane: migrations"))
+        for message, hint in wrong:
+            message += f" in state '{draft.id}' in SLS '{draft.sls}'"
+            findings.error("E310", message, env=draft.env, sls=draft.sls, id_=draft.id, state=draft.state, hint=hint)
 
 
 def _leave_out_consequences(findings: Findings, *, lacks_states: bool) -> None:

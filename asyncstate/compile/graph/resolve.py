@@ -7,8 +7,9 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.graph.requisite_graph import KINDS, PREREQ
+from asyncstate.compile.graph.requisite_graph import KINDS, PREREQ, PREREQUIRED
 from asyncstate.compile.high.verify import requisite_mistakes
+from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import DIRECT
 from asyncstate.nearest import nearest
 from asyncstate.pattern import lazy_pattern
@@ -206,17 +207,18 @@ class Resolver:
             return
         if not targets:
             self._missing(draft, kind, module, target)
-        elif kind == PREREQ:
-            self._prereq(number, targets)
-        elif len(targets) < SET_THRESHOLD:
-            for other in targets:
+            return
+        key = (kind, module, target)
+        if len(targets) >= SET_THRESHOLD and kind != PREREQ and key not in self._sets:
+            self._sets[key] = self._graph.add_set(tuple(targets), f"{module}: {target}")
+        self._wait_for(number, kind, [self._sets[key]] if key in self._sets else targets)
+
+    def _wait_for(self, number: int, kind: int, targets: list[int]) -> None:
+        for other in targets:
+            if kind == PREREQ:
+                self._prereq(number, other)
+            else:
                 self._require(number, other, kind)
-        else:
-            key = (kind, module, target)
-            node = self._sets.get(key)
-            if node is None:
-                node = self._sets[key] = self._graph.add_set(tuple(targets), f"{module}: {target}")
-            self._require(number, node, kind)
 
     def _require(self, number: int, node: int, kind: int) -> None:
         """Make a draft, and its check if there is one, wait for a node."""
@@ -229,12 +231,36 @@ class Resolver:
             if check is not None:
                 graph.add_edge(node, check, kind)
 
-    def _prereq(self, number: int, targets: list[int]) -> None:
-        from asyncstate.compile.graph.prereq import add_prereq  # noqa: PLC0415 - few trees have one
+    def _prereq(self, asking: int, target: int) -> None:
+        """Add the edges of one ``prereq``: the target gets a second node, its CHECK, which runs it in test mode.
 
+            CHECK of the target ──prereq──▶ state with the prereq ──prerequired──▶ target
+
+        In a chain (a has a prereq on b, b on c) the check of b waits for the check of c only if a is declared before b,
+        as in Salt: an existing check gets the new edge, but a later one copies all edges of its target except
+        ``prereq``.
+        """
         graph = self._graph
-        for target in targets:
-            add_prereq(graph, number, target)
+        check = graph.check_of.get(target)
+        if check is None:
+            check = self._add_check(target)
+        if not graph.require(asking, check, PREREQ):
+            return
+        graph.add_edge(check, asking, PREREQ)
+        graph.add_edge(asking, target, PREREQUIRED)
+        graph.require(target, asking, PREREQUIRED)
+        own_check = graph.check_of.get(asking)
+        if own_check is not None:
+            graph.add_edge(check, own_check, PREREQ)
+
+    def _add_check(self, target: int) -> int:
+        """Add the CHECK node of a target. It waits for what the target waits for so far, except for its prereqs."""
+        graph = self._graph
+        check = graph.check_of[target] = graph.add_node(NodeKind.CHECK, target)
+        for kind, node in graph.requisites_of(target):
+            if kind not in (PREREQ, PREREQUIRED):
+                graph.add_edge(node, check, kind)
+        return check
 
     def _own_glob(self, number: int, kind: int, module: str, target: str, targets: list[int]) -> None:
         """Resolve a glob that matches its own state: it means all the others.
@@ -244,13 +270,9 @@ class Resolver:
         key = (kind, module, target)
         first = self._own_matches.setdefault(key, number)
         others = [other for other in targets if other != number] if first == number else [first]
-        if kind == PREREQ:
-            self._prereq(number, others)
-        elif len(others) < SET_THRESHOLD:
-            for other in others:
-                self._require(number, other, kind)
-        else:
-            self._require(number, self._graph.add_set(tuple(others), f"{module}: {target}"), kind)
+        if len(others) >= SET_THRESHOLD and kind != PREREQ:
+            others = [self._graph.add_set(tuple(others), f"{module}: {target}")]
+        self._wait_for(number, kind, others)
 
     def _not_a_name(self, draft: Draft, kind: int, module: str, target: Any) -> None:
         key = KINDS[kind]
