@@ -56,7 +56,7 @@ class Findings:
         self._files[env, sls] = (path, Lines(line_of))
 
     def place(
-        self, env: str, sls: str, id_: Any = None, state: str | None = None, argument: str | None = None
+        self, env: str = "base", sls: str = "", id_: Any = None, state: str | None = None, argument: str | None = None
     ) -> tuple[str, int]:
         """Return the file and line of a declaration; ``("", 0)`` for high data that did not come from a file.
 
@@ -78,39 +78,17 @@ class Findings:
         named = " or ".join(f"'{sls}'" for sls in others[:3])
         return f"SLS {named} declares {id_!r} and is not included: include it" if others else ""
 
-    def error(
-        self,
-        code: str,
-        message: str,
-        *,
-        env: str = "base",
-        sls: str = "",
-        id_: Any = None,
-        state: str | None = None,
-        argument: str | None = None,
-        hint: str = "",
-    ) -> None:
-        """Record an error: the tree cannot be compiled."""
-        self.errors.append(Issue(message, *self.place(env, sls, id_, state, argument), hint, code=code))
+    def error(self, code: str, message: str, *, hint: str = "", **where: Any) -> None:
+        """Record an error: the tree cannot be compiled. ``where`` are arguments of `place`."""
+        self.error_at(code, message, *self.place(**where), hint)
 
     def error_at(self, code: str, message: str, file: str, line: int, hint: str = "") -> None:
         """Record an error whose file and line are known."""
         self.errors.append(Issue(message, file, line, hint, code=code))
 
-    def warn(
-        self,
-        code: str,
-        message: str,
-        *,
-        env: str = "base",
-        sls: str = "",
-        id_: Any = None,
-        state: str | None = None,
-        argument: str | None = None,
-        hint: str = "",
-    ) -> None:
+    def warn(self, code: str, message: str, *, hint: str = "", **where: Any) -> None:
         """Record something that Salt accepts silently: the tree compiles, but probably not as its author meant."""
-        self.warnings.append(Issue(message, *self.place(env, sls, id_, state, argument), hint, code=code))
+        self.warn_at(code, message, *self.place(**where), hint)
 
     def warn_at(self, code: str, message: str, file: str, line: int, hint: str = "") -> None:
         """Record a warning whose file and line are known."""

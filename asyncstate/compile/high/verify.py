@@ -159,8 +159,7 @@ class _Checker:
             self._error("E214", message, id_, body, module, argument=key)
 
     def _error(self, code: str, message: str, id_: Any, body: dict[str, Any], module: str, **more: str) -> None:
-        env, sls = body.get("__env__", "base"), body.get("__sls__", "")
-        self._findings.error(code, message, env=env, sls=sls, id_=id_, state=module, **more)
+        self._findings.error(code, message, **_where(id_, body, module), **more)
 
     def _no_list(self, id_: Any, body: dict[str, Any], module: str, arguments: Any) -> None:
         sls = body.get("__sls__", "")
@@ -207,8 +206,7 @@ class _Checker:
             message = (
                 f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one {what}; only the last one counts"
             )
-            env, sls = body.get("__env__", "base"), body.get("__sls__", "")
-            self._findings.warn("W109", message, env=env, sls=sls, id_=id_, state=module)
+            self._findings.warn("W109", message, **_where(id_, body, module))
 
     def _warn_crowded(self, id_: Any, body: dict[str, Any], module: str, argument: dict[Any, Any]) -> None:
         """Warn of several arguments in one item, unless one of them is a requisite that is reported for it."""
@@ -230,16 +228,19 @@ class _Checker:
         self._findings.warn_at("W113", message, file, line, f"write a dash before '{others[0]}', too")
 
     def _warn_hidden(self, id_: Any, body: dict[str, Any], module: str, key: str) -> None:
-        env, sls = body.get("__env__", "base"), body.get("__sls__", "")
+        sls = body.get("__sls__", "")
         message = f"'{key}' in state '{id_}' in SLS '{sls}' is ignored: it must be the only key of its list item"
-        self._findings.warn("W108", message, env=env, sls=sls, id_=id_, state=module)
+        self._findings.warn("W108", message, **_where(id_, body, module))
 
     def _warn_mistaken(self, id_: Any, body: dict[str, Any], module: str, key: str) -> None:
-        env, sls = body.get("__env__", "base"), body.get("__sls__", "")
+        sls, hint = body.get("__sls__", ""), f"there are {', '.join(IN_SUFFIXED)}"
         message = f"'{key}' in state '{id_}' in SLS '{sls}' is no requisite: the function gets it as an argument"
-        self._findings.warn(
-            "W110", message, env=env, sls=sls, id_=id_, state=module, hint=f"there are {', '.join(IN_SUFFIXED)}"
-        )
+        self._findings.warn("W110", message, **_where(id_, body, module), hint=hint)
+
+
+def _where(id_: Any, body: dict[str, Any], module: str) -> dict[str, Any]:
+    """Return the place of a state, as `Findings` takes it."""
+    return {"env": body.get("__env__", "base"), "sls": body.get("__sls__", ""), "id_": id_, "state": module}
 
 
 def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[tuple[str, str]]:

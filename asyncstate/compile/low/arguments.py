@@ -373,7 +373,7 @@ class _Checker:
                 yield function
 
     def _note(self, code: str, draft: Draft, argument: str | None, message: str, hint: str, *, mistake: bool) -> None:
-        line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0
+        line = draft.line_of(argument)
         # All states that one line of a loop declares have the same mistake: only the first is reported.
         key = (code, draft.file, line, draft.state, draft.fun, argument) if line else (code, message)
         if key not in self._noted:

@@ -72,12 +72,11 @@ class Draft:
     @property
     def line(self) -> int:
         """The line of the declaration, before rendering."""
-        return self.lines.of(self.id, self.state) if self.lines is not None else 0
+        return self.line_of()
 
-    def line_of(self, argument: str) -> int:
+    def line_of(self, argument: str | None = None) -> int:
         """Return the line of an argument, or that of the declaration."""
-        own = self.lines.of(self.id, self.state, argument) if self.lines is not None else 0
-        return own or self.line
+        return self.lines.of(self.id, self.state, argument) if self.lines is not None else 0
 
     @property
     def place(self) -> str:

@@ -114,8 +114,7 @@ def _warn_name(draft: Draft, given: Any, findings: Findings) -> None:
     message += f" (ID '{draft.id}' in SLS '{draft.sls}')"
     several = isinstance(given, (list, dict))
     hint = "'names' takes several names" if several else "put it in quotes"
-    line = draft.lines.of(draft.id, draft.state, "name") if draft.lines is not None else 0
-    findings.noted("E405", message, draft.file, line, hint, mistake=several)
+    findings.noted("E405", message, draft.file, draft.line_of("name"), hint, mistake=several)
 
 
 def _is_disabled(draft: Draft, patterns: Sequence[str], rows: dict[str, dict[str, Any]]) -> bool:

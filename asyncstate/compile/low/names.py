@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy as copied
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) ->
     """
     copies: dict[Any, Draft] = {}
     for position, entry in enumerate(_distinct(entries), 1):
-        copy = _copy(draft)
+        copy = copied(draft)
+        copy.args = dict(draft.args)
         if isinstance(entry, dict):
             if not entry:
                 continue
@@ -58,24 +60,6 @@ def _distinct(entries: list[NamedEntry]) -> list[NamedEntry]:
             seen.add(entry)
         distinct.append(entry)
     return distinct
-
-
-def _copy(draft: Draft) -> Draft:
-    other = type(draft)(
-        draft.state,
-        draft.fun,
-        draft.id,
-        draft.name,
-        sls=draft.sls,
-        env=draft.env,
-        args=dict(draft.args),
-        order=draft.order,
-        included_from=draft.included_from,
-    )
-    other.automatic = draft.automatic
-    other.file = draft.file
-    other.lines = draft.lines
-    return other
 
 
 def _override(draft: Draft, overrides: Any, findings: Findings) -> None:

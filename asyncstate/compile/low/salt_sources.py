@@ -57,7 +57,7 @@ class SaltSources:
             for argument, urls in _wanted(draft):
                 if any(not self._lacks(url, draft) for url in urls):
                     continue
-                line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0
+                line = draft.line_of(argument)
                 if (draft.file, line, urls[0]) in said or self._is_made(urls, draft, drafts):
                     continue
                 said.add((draft.file, line, urls[0]))
