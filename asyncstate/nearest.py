@@ -30,6 +30,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return next(iter(get_close_matches(name, alike[:_COMPARED], n=1)), "")
 
 
+def did_you_mean(near: str) -> str:
+    """Return the question whether a name was meant, a hint for a mistake; "" without a name."""
+    return f"did you mean '{near}'?" if near else ""
+
+
 def near_miss(name: str, known: Collection[str]) -> str:
     """Return the known name that is one or two slips away from ``name``; "" if there is none, or ``name`` is known.
 

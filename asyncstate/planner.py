@@ -19,6 +19,7 @@ from asyncstate.errors import CompileError, FunctionNotFound, Issue, RenderError
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.nearest import did_you_mean
 from asyncstate.pattern import lazy_pattern
 from asyncstate.render.pipe import Rendered
 from asyncstate.sources.accounts import has_account, home_of
@@ -159,7 +160,7 @@ class Planner:
         except FunctionNotFound as error:
             if not dot or not state or not fun:
                 message = f"Invalid function passed: {function!r} is not of the form module.function"
-                hint = f"did you mean '{error.suggestion}'?" if error.suggestion else ""
+                hint = did_you_mean(error.suggestion)
                 raise CompileError([Issue(message, hint=hint, code="E121")]) from None
             raise CompileError(
                 [Issue(f"Specified state '{function}' was not found", hint=str(error), code="E401")]

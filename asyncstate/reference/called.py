@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.annotations import described, texts_in
 from asyncstate.model.hooks import SLOT
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.run.chunk.slots import parse_call
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def misfits(function: str, args: Mapping[str, Any], modules: LazyLoader) -> Iter
     for argument, name, positional, keywords in _calls(function, args):
         if (called := _existing(name, modules)) is not None:
             for code, what, near in _refused(called, positional, keywords):
-                yield argument, code, what, f"did you mean '{near}'?" if near else f"asyncstate doc {name} says more"
+                yield argument, code, what, did_you_mean(near) or f"asyncstate doc {name} says more"
     if function in _CALLING and not any(map(_is_name, args)) and (called := _existing(args.get("name"), modules)):
         for parameter in (*called.signature.required, *called.signature.required_keywords):
             written = f"m_{parameter}" if parameter in _TAKEN_NAMES else parameter
@@ -93,7 +93,7 @@ def _refused(
 
 def _next_step(module: str, near: str, modules: LazyLoader) -> str:
     if near:
-        return f"did you mean '{near}'?"
+        return did_you_mean(near)
     if modules.module(module) is not None:
         return f"asyncstate doc {module} lists what it has"
     nothing = f"there is no execution module '{module}' here; one of your own belongs into _modules of a file root, "

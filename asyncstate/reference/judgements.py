@@ -18,7 +18,7 @@ from asyncstate import filesystem
 from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
 from asyncstate.data.values import parse_key_line
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 
 DIGESTS = {
     name: 2 * hashlib.new(name, usedforsecurity=False).digest_size
@@ -243,7 +243,7 @@ def hint_of_hash(text: str) -> str:
     kind, equals, digits = (part.strip() for part in text.partition("="))
     near = nearest(kind.lower().replace("-", ""), DIGESTS) if equals and kind not in DIGESTS else ""
     if near:
-        return f"did you mean '{near}'?"
+        return did_you_mean(near)
     if kind in DIGESTS and equals:
         return f"{kind} has {DIGESTS[kind]} hexadecimal digits, not {len(digits)}; {kind}sum FILE prints them"
     return "write for example sha256= and its 64 digits, which sha256sum FILE prints, or the URL of a file with them"

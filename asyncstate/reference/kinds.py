@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.data.values import ATTRIBUTES, bytes_of, unfit_account
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.reference.judgements import (
     CRON_NAMES,
     CRON_RANGES,
@@ -99,7 +99,7 @@ class Kind(Value):
         words = {word.lower(): word for word in (*self.words, *self.nearest_of())}
         text = str(value).lower()
         near = _MEANT[text] if _MEANT.get(text) in words else nearest(text, words)
-        return f"did you mean '{words[near]}'?" if near else self.hint
+        return did_you_mean(words.get(near, "")) or self.hint
 
 
 KINDS = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from asyncstate.config.values import origin_file
 from asyncstate.errors import Issue
 from asyncstate.model.rules import CODES
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.reference.providers import bundled_interfaces, plugin_files, tree_interfaces
 from asyncstate.render.jinja_options import KNOWN_OPTIONS
 from asyncstate.render.pipe import BUILT_IN
@@ -28,8 +28,8 @@ def unknown_names(runtime: StateRuntime) -> Iterator[Issue]:
     settings = runtime.settings
     rule = CODES[CODE]
     for option, name, what, known in _names(runtime) if rule not in settings.ignore_rules else ():
-        near = nearest(name, known)
-        hint = f"did you mean '{near}'?" if near else f"known are {', '.join(sorted(known))}" if len(known) < 30 else ""
+        few = f"known are {', '.join(sorted(known))}" if len(known) < 30 else ""
+        hint = did_you_mean(nearest(name, known)) or few
         file = origin_file(settings.origins.get(option, ""))
         yield Issue(f"{option}: there is no {what} '{name}'", file, 0, hint or "remove it", rule, code=CODE)
     python = settings.salt_python

@@ -15,7 +15,7 @@ from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.model.requisite import CONDITIONS
 from asyncstate.model.rules import CODES
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.render.jinja_environment import base_environment
 from asyncstate.render.jinja_errors import name_hint
 from asyncstate.render.jinja_options import options_of, read_header
@@ -157,7 +157,7 @@ class Templates:
                 if found is None:
                     message = f"template '{name}' is in no file root of saltenv '{draft.env}'; {_rendered_by(draft)}"
                     near = nearest(name, self._file_client.list_files(draft.env))
-                    hint = f"did you mean '{near}'?" if near else "correct the path, or add the file"
+                    hint = did_you_mean(near) or "correct the path, or add the file"
                     yield _issue("E407", message, path, line, hint)
                 elif found not in seen:
                     seen.add(found)
@@ -214,8 +214,7 @@ class Templates:
                 if key not in data:
                     where = ":".join(["pillar", *map(str, keys[:depth])])
                     message = f"Jinja variable: {where} has no key '{key}'; {of}"
-                    near = nearest(str(key), [name for name in data if isinstance(name, str)])
-                    hint = f"did you mean '{near}'?" if near else ""
+                    hint = did_you_mean(nearest(str(key), [name for name in data if isinstance(name, str)]))
                     hint = hint or f"give it in the pillar; for a key that may be missing, write {_call(keys)}"
                     yield _issue("E425", message, path, source.line(expression.lineno), hint)
                     break
@@ -234,7 +233,7 @@ def _undefined(tree: nodes.Template, known: set[str], path: str, source: Source,
         own.add(name)  # once is enough
         message = f"Jinja variable: '{name}' is undefined; {of}"
         near = nearest(name, {*known, *own} - {name})
-        hint = f"did you mean '{near}'?" if near else "give it under context, or set it above with {% set … %}"
+        hint = did_you_mean(near) or "give it under context, or set it above with {% set … %}"
         if name in _OF_SLS:
             hint = f"only SLS files have it: give it under context, {name}: {{{{ {name} }}}}"
         yield _issue("E428", message, path, source.line(expression.lineno), hint)

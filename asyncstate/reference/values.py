@@ -20,7 +20,7 @@ from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.load.annotations import Expected, described
 from asyncstate.model.hooks import SLOT
 from asyncstate.model.rules import CODES, RULES, silenced_names
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.reference.called import malformed_conditions, misfits, unknown_functions
 from asyncstate.reference.codes import codes
 from asyncstate.reference.entries import entry_of
@@ -105,8 +105,7 @@ def _unknown_rules(path: str, runtime: StateRuntime) -> Iterator[Issue]:
         return
     for line, name in silenced_names(text):
         if name not in RULES and name not in codes():
-            near = nearest(name, [*RULES, *codes()])
-            hint = f"did you mean '{near}'?" if near else "asyncstate lint --rules lists the rules"
+            hint = did_you_mean(nearest(name, [*RULES, *codes()])) or "asyncstate lint --rules lists the rules"
             message = f"a comment silences '{name}', which is no rule and no code"
             yield Issue(message, path, line, hint, CODES["W403"], code="W403")
 
@@ -320,8 +319,7 @@ def _unknown_of_retry(draft: Draft) -> Iterator[Issue]:
     given = draft.args["retry"]
     known = RetryPolicy.__struct_fields__
     for key in [key for key in given if key not in known] if isinstance(given, dict) else ():
-        near = nearest(str(key), known)
-        hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
+        hint = did_you_mean(nearest(str(key), known)) or f"known are {', '.join(known)}"
         yield _issue(draft, "E418", "retry", f"has no '{key}'", hint)
 
 
@@ -331,8 +329,8 @@ def _unknown_renderer(draft: Draft, argument: str, value: Any, host: PluginHost)
     for part in value.split("|"):
         name = (part.split() or [""])[0]
         if name not in BUILT_IN and name not in host.renderers:
-            near = nearest(name.lower(), known := sorted({*BUILT_IN, *host.renderers}))
-            hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
+            known = sorted({*BUILT_IN, *host.renderers})
+            hint = did_you_mean(nearest(name.lower(), known)) or f"known are {', '.join(known)}"
             yield _issue(draft, "E419", argument, f"must be a renderer, not {name!r}", hint)
 
 
@@ -354,7 +352,7 @@ def _missing_key(
         missing = object()
         if traverse(data, key, missing, delimiter=delimiter) is missing:
             near = nearest(key, [name for name in data if isinstance(name, str)])
-            hint = f"did you mean '{near}'?" if near else f"asyncstate call {where}.items shows what this host has"
+            hint = did_you_mean(near) or f"asyncstate call {where}.items shows what this host has"
             yield _issue(draft, "E423", argument, f"is {key!r}, which the {where} {verb} not have", hint)
 
 

@@ -77,10 +77,9 @@ def name_hint(error: Exception) -> str:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    from asyncstate.nearest import nearest  # noqa: PLC0415 - for errors only
+    from asyncstate.nearest import did_you_mean, nearest  # noqa: PLC0415 - for errors only
 
-    near = nearest(name, known)
-    return f"did you mean '{near}'?" if near else ""
+    return did_you_mean(nearest(name, known))
 
 
 def _import_hint(error: Exception, context: RenderContext, loader: RootsLoader) -> str:

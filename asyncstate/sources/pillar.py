@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import Issue, PillarError, RenderError
 from asyncstate.logs.loggers import get_logger
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.sources.fileclient import SlsFile, top_path
 from asyncstate.sources.pillar_merge import merge
 from asyncstate.value import Value
@@ -286,7 +286,7 @@ class _Compiler:
         message = f"Specified SLS '{sls}' in environment '{env}' is not available on the salt master"
         near = nearest(sls, self._fileclient.list_states(env))
         searched = f"pillar files are searched in {', '.join(self._fileclient.roots(env))}; write the file there"
-        hint = f"did you mean '{near}'?" if near else f"{searched}, or correct the name"
+        hint = did_you_mean(near) or f"{searched}, or correct the name"
         if included_by:
             self.issues.append(included_by.issue("E507", message, "include", hint))
         else:

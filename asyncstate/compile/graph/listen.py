@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.model.tag import state_tag
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,10 +116,10 @@ class _Listeners:
             f"Referenced state does not exist for requisite [{key}: ({module}: {name})] in state [{draft.name}] in SLS "
             f"[{draft.sls}]"
         )
-        near = nearest(str(name), [str(known) for own, known in self._known if own == module])
+        near = did_you_mean(nearest(str(name), [str(known) for own, known in self._known if own == module]))
         others = [own for own, known in self._known if known == name]
         hint = f"'{name}' is there, but as {others[0]}: write '- {others[0]}: {name}'" if others else ""
-        hint = hint or (f"did you mean '{near}'?" if near else self._findings.include_hint(name, draft.env))
+        hint = hint or near or self._findings.include_hint(name, draft.env)
         hint = hint or f"declare it, or remove it from {key}"
         self._findings.noted("E305", message, draft.file, draft.line_of(key), hint, mistake=True)
 

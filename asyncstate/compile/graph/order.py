@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.graph.requisite_graph import PREREQUIRED, REQUIRE, SET_MEMBER
 from asyncstate.compile.low.draft import UNSET
 from asyncstate.model.plan import NodeKind
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,8 +61,7 @@ def settle_orders(drafts: Sequence[Draft], findings: Findings) -> None:
             draft.order = _finite(draft.order)
         elif not draft.automatic:
             message = f"order '{draft.order}' of state '{draft.id}' in SLS '{draft.sls}' is no order and is ignored"
-            near = nearest(str(draft.order), ("first", "last"))
-            hint = f"did you mean '{near}'?" if near else "write a number, first or last"
+            hint = did_you_mean(nearest(str(draft.order), ("first", "last"))) or "write a number, first or last"
             findings.warn_at("W206", message, draft.file, draft.line, hint)
             draft.automatic = True
 

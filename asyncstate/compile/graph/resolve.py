@@ -11,7 +11,7 @@ from asyncstate.compile.graph.requisite_graph import KINDS, PREREQ, PREREQUIRED
 from asyncstate.compile.high.verify import requisite_mistakes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import DIRECT
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -310,16 +310,13 @@ class Resolver:
         return hint or _declare(module, target)
 
     def _state_hint(self, module: str, target: str, env: str) -> str:
-        elsewhere = self._findings.include_hint(target, env)
-        if elsewhere:
-            return elsewhere
-        near = nearest(target, self.index.known_names(module) or self.index.known_names("id"))
-        return f"did you mean '{near}'?" if near else ""
+        known = self.index.known_names(module) or self.index.known_names("id")
+        return self._findings.include_hint(target, env) or did_you_mean(nearest(target, known))
 
     def _sls_hint(self, target: str, env: str) -> str:
         near = nearest(target, self.index.known_sls())
         if near:
-            return f"did you mean '{near}'?"
+            return did_you_mean(near)
         hint = self._findings.nearest_sls(target, env)
         return "" if f"'{target}'" in hint else hint  # it is there, but not included
 

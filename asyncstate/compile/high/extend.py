@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, ID_REQUISITES, merge_requisite
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -231,7 +231,7 @@ def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) 
     else:
         ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
         near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
-        hint = findings.include_hint(name, env) or (f"did you mean '{near}'?" if near else _where_named(extension))
+        hint = findings.include_hint(name, env) or did_you_mean(near) or _where_named(extension)
     findings.misdirected |= {
         (module, argument)
         for module, arguments in extension.states.items()

@@ -22,7 +22,7 @@ from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, fits_nothing, 
 from asyncstate.errors import AsyncStateError, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.pattern import lazy_pattern
 from asyncstate.sources.fileclient import sls_names
 
@@ -295,7 +295,7 @@ class HighStateBuilder:
 
     def _nearest_environment(self, env: str) -> str:
         near = nearest(str(env), self._environments)
-        return f"did you mean '{near}'?" if near else f"file_roots has {', '.join(sorted(self._environments))}"
+        return did_you_mean(near) or f"file_roots has {', '.join(sorted(self._environments))}"
 
     def _absolute(self, name: str, file: SlsFile) -> str | None:
         """Resolve leading dots against the including SLS; None if they lead out of the tree."""
@@ -331,7 +331,7 @@ class HighStateBuilder:
             searched = f"SLS files are searched in {', '.join(self._file_client.roots(env))}; write the file there"
             return f"{searched}, or correct the name" if env in self._environments else ""
         if self._file_client.sls_file(near, env) is not None:
-            return f"did you mean '{near}'?"
+            return did_you_mean(near)
         path = next(path for path in self._file_client.list_files(env) if sls_names([path]) == [near])
         meant = near.replace(".", "/")
         if path in {f"{meant}.sls", f"{meant}/init.sls"}:
@@ -444,9 +444,9 @@ def warn_unfitting(high: HighData, item: Any, as_id: str, otherwise: str = "", *
         known = [*dict.fromkeys((*high.includes, *(sls for names in high.tree.values() for sls in names())))]
         fits = bool(fnmatch.filter(known, value))
     if not fits:
-        near = nearest(value, known)
+        near = did_you_mean(nearest(value, known))
         is_id = kind == "sls" and value in ids
-        hint = f"it is an ID: {as_id.format(value)}" if is_id else f"did you mean '{near}'?" if near else otherwise
+        hint = f"it is an ID: {as_id.format(value)}" if is_id else near or otherwise
         high.findings.warn("W111", fits_nothing(item), hint=hint, **place)
 
 

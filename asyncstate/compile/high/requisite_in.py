@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.extend import Extension, NameIndex, apply_extensions, excluded_by_name
 from asyncstate.compile.high.verify import REFERRING
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,8 +127,7 @@ class _Expansion:
             others = [
                 name for name, states in self._data.items() if isinstance(states, dict) and target_module in states
             ]
-            near = nearest(str(target), map(str, others))
-            hint = f"did you mean '{near}'?" if near else f"declare it, or remove it from {key}"
+            hint = did_you_mean(nearest(str(target), map(str, others))) or f"declare it, or remove it from {key}"
             what = f"{key} names {target_module} '{target}', which is no state of this tree"
             self._warn(what, place, hint)
         for each in found:

@@ -19,7 +19,7 @@ from asyncstate.load.annotations import described
 from asyncstate.load.call import OPTIONAL_KEYWORDS
 from asyncstate.model.hooks import SLOT
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
-from asyncstate.nearest import near_miss, nearest
+from asyncstate.nearest import did_you_mean, near_miss, nearest
 from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
@@ -138,7 +138,7 @@ class Misspelt(Value):
     @property
     def hint(self) -> str:
         """Return the suggestion, "" if nothing is near."""
-        return _did_you_mean(self.near)
+        return did_you_mean(self.near)
 
 
 class _Keywords(Value):
@@ -321,13 +321,13 @@ class _Checker:
         word = _requisite_meant_by(key)
         if word and _refers(draft.args[key]) and not near_miss(key, taken.names):
             message = f"'{key}' ({where}) is no requisite: '{name}' gets it as an argument"
-            self._note(REQUISITE_WORD, draft, key, message, f"did you mean '{word}'?", mistake=True)
+            self._note(REQUISITE_WORD, draft, key, message, did_you_mean(word), mistake=True)
         elif not taken.anything:
             message = f"'{key}' is an invalid keyword argument for '{name}' ({where})"
             synonym = _SYNONYMS.get(key, "")
             near = near_miss(key, taken.names) or (synonym if synonym in taken.names else "")
-            hint = _did_you_mean(near) or misplaced(key)
-            hint = hint or _did_you_mean(nearest(key, [*sorted(taken.names), *sorted(_COMMON)]))
+            hint = did_you_mean(near) or misplaced(key)
+            hint = hint or did_you_mean(nearest(key, [*sorted(taken.names), *sorted(_COMMON)]))
             hint = hint or f"remove it; asyncstate doc {name} lists all arguments"
             self._note(UNKNOWN_ARGUMENT, draft, key, message, hint, mistake=True)
         elif key not in MISTAKEN_IN and draft.state not in PASSING_ON:
@@ -386,22 +386,18 @@ def _missing(functions: Functions, name: str) -> tuple[str, str]:
         functions.get(name)
     except FunctionNotFound as error:
         if not error.reason.endswith("is not available."):
-            return error.reason, _did_you_mean(error.suggestion)
+            return error.reason, did_you_mean(error.suggestion)
         state = name.partition(".")[0]
         nothing = f"there is no state module '{state}' here; one of your own belongs into _states of a file root, "
         nothing += "and Salt's own are borrowed where Salt is installed (salt_python)"
         known = functions.module(state) is not None
-        return "", misplaced(state) or _did_you_mean(error.suggestion) or ("" if known else nothing)
+        return "", misplaced(state) or did_you_mean(error.suggestion) or ("" if known else nothing)
     return "", ""
 
 
 def _nearest_of(module: LoadedModule, fun: str) -> str:
     near = nearest(fun, [name for name in module.functions if not name.startswith("mod_")])
-    return _did_you_mean(f"{module.name}.{near}" if near else "")
-
-
-def _did_you_mean(name: str) -> str:
-    return f"did you mean '{name}'?" if name else ""
+    return did_you_mean(f"{module.name}.{near}" if near else "")
 
 
 def _requisite_meant_by(key: str) -> str:

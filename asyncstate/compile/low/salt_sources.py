@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.errors import AsyncStateError
-from asyncstate.nearest import nearest
+from asyncstate.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -223,8 +223,7 @@ class SaltSources:
                 return f"saltenv '{elsewhere}' has it: {SALT_SCHEME}{path}?saltenv={elsewhere}"
         self._compared += 1
         near = nearest(path, known) if self._compared <= _HINT_LIMIT else ""
-        looked = ", ".join(self._file_client.roots(env))
-        return f"did you mean '{SALT_SCHEME}{near}'?" if near else f"looked for in {looked}"
+        return did_you_mean(near and SALT_SCHEME + near) or f"looked for in {', '.join(self._file_client.roots(env))}"
 
 
 def _local(path: str) -> str:
