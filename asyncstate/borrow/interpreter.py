@@ -73,7 +73,7 @@ def _candidates() -> Iterator[str]:
             yield python
     if os.access(_PACKAGED, os.X_OK):
         yield _PACKAGED
-    from asyncstate.salt_compat.real_salt import real_salt_is_installed  # noqa: PLC0415 - looks through sys.path
+    from asyncstate.salt_compat.importing import real_salt_is_installed  # noqa: PLC0415 - looks through sys.path
 
     if real_salt_is_installed():
         yield sys.executable

@@ -28,7 +28,7 @@ from asyncstate.load.pending import PendingCall
 from asyncstate.load.plugin import is_async
 from asyncstate.load.threads import WorkerThreads, transferable
 from asyncstate.process.descriptors import Thread
-from asyncstate.salt_compat.real_salt import agree_on
+from asyncstate.salt_compat.importing import agree_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -5,20 +5,48 @@ which a function was defined, so later imports inside functions, in any thread, 
 
 Nothing is ever put into ``sys.modules`` under the name ``salt``: the host application and the libraries that a plugin
 uses see only real Salt. So does ``importlib.import_module("salt…")``.
+
+Bundled modules raise and catch our exceptions. So one that crosses from one plugin to another becomes an instance of
+our class and of Salt's, and an ``except`` on either side catches it. Without real Salt, its names are our classes.
 """
 
 from __future__ import annotations
 
 import builtins
+import importlib.util
+import os
+import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.salt_compat.real_salt import real_salt_is_installed
+from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RenderError, RunCancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 SALT: Final = "salt"
 """The name of the package."""
+_PAIRS = (
+    (CommandExecutionError, "CommandExecutionError"),
+    (InvocationError, "SaltInvocationError"),
+    (RenderError, "SaltRenderError"),
+    (AsyncStateError, "SaltException"),
+)
+
+
+@lru_cache(maxsize=1)
+def real_salt_is_installed() -> bool:
+    """Return whether Salt itself can be imported; then plugins use it. Looked up once per process, without an import.
+
+    A directory that happens to be called ``salt``, such as a file root below the working directory, does not count.
+    """
+    try:
+        spec = importlib.util.find_spec("salt")
+    except (ImportError, ValueError):
+        return False
+    if spec is None or spec.origin is None:
+        return False
+    return any(os.path.isfile(os.path.join(place, "exceptions.py")) for place in spec.submodule_search_locations or ())
 
 
 def import_salt(
@@ -58,3 +86,21 @@ def builtins_with(importer: Callable[..., Any]) -> dict[str, Any]:
 
 PROGRAM_BUILTINS: Final = builtins_with(_import)
 """The builtins of an SLS that is a program: it can import ``salt`` and installed packages."""
+
+
+def agree_on(error: Exception) -> None:
+    """Make ``error`` an instance of our class and of Salt's, if it is one of either and Salt is in use."""
+    salt: Any = sys.modules.get("salt.exceptions")
+    if salt is not None and real_salt_is_installed() and not isinstance(error, RunCancelled):
+        both = _both(type(error), salt)
+        if both is not None:
+            error.__class__ = both
+
+
+def _both(kind: type[Exception], salt: Any) -> type[Exception] | None:
+    for ours, name in _PAIRS:
+        theirs = getattr(salt, name)
+        if issubclass(kind, ours) != issubclass(kind, theirs):
+            partner = theirs if issubclass(kind, ours) else ours
+            return type(kind.__name__, (kind, partner), {"__module__": kind.__module__})
+    return None
