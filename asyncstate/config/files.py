@@ -175,7 +175,7 @@ def _read_file(path: str) -> dict[str, Any]:
     return {str(key): value for key, value in content.items()}
 
 
-def parse_yaml(text: str, source: str) -> Any:
+def parse_yaml(text: str | bytes, source: str) -> Any:
     """Parse a text as YAML. Raises ConfigError, which names the source and the line."""
     import yaml  # noqa: PLC0415 - start-up time: --help reads no configuration
 

@@ -188,21 +188,14 @@ def static_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 def load_grains_file(path: str) -> dict[str, Any]:
     """Read a YAML file of grains. Raises ConfigError, which names the file and the line of a syntax error."""
-    import yaml  # noqa: PLC0415 - start-up time: most machines have no such file
-
-    from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415
+    from asyncstate.config.files import parse_yaml  # noqa: PLC0415 - most machines have no such file
 
     try:
-        content = load_standard_yaml(filesystem.read_input(path))
+        content = parse_yaml(filesystem.read_input(path), path)
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the grains: {error.strerror}") from None
     except PathRefused as error:
         raise ConfigError(f"{path}: cannot read the grains: {error}") from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise ConfigError(f"{path}:{line}: not valid YAML: {error.problem}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
