@@ -22,13 +22,11 @@ from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.nearest import did_you_mean
 from asyncstate.pattern import lazy_pattern
 from asyncstate.render.pipe import Rendered
-from asyncstate.sources.accounts import has_account, home_of
-from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
+from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile, noted_reads
+from asyncstate.sources.machine import RealPaths, has_account, home_of
 from asyncstate.sources.packages import known_packages
 from asyncstate.sources.phases import noted_phases
 from asyncstate.sources.pillar_merge import independent
-from asyncstate.sources.reads import noted_reads
-from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -11,11 +11,10 @@ from asyncstate.errors import CommandExecutionError, ConfigError, LoaderError, R
 from asyncstate.load.host import PluginHost
 from asyncstate.render.pipe import BUILT_IN, RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
-from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile
+from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile, noted_reads
 from asyncstate.sources.phases import noted_phases, rendering
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
-from asyncstate.sources.reads import noted_reads
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

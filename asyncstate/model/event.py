@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from asyncstate.model.encode import json_bytes
-from asyncstate.model.race import Race
+from asyncstate.model.result import Race
 
 RENDER = "render"
 """`Phase.what` of a rendering."""

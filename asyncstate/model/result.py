@@ -12,7 +12,6 @@ import msgspec
 
 from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.errors import Issue
-from asyncstate.model.race import Race
 
 Row = dict[str, Any]
 """A state's return in Salt's shape: ``name result changes comment __id__ __sls__ __run_num__ start_time duration``, and
@@ -101,6 +100,39 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 _shared = lru_cache(maxsize=64, typed=True)(Outcome)
+
+
+class RacingState(msgspec.Struct, frozen=True):
+    """One of two states: its tag, ID and state function, and where it is declared."""
+
+    tag: str
+    id: str
+    function: str
+    file: str = ""
+    line: int = 0
+
+
+class Contact(msgspec.Struct, frozen=True):
+    """A path that both touched: how each touched it, in a word or two, and whether that changed it."""
+
+    path: str
+    earlier: str
+    later: str
+    earlier_writes: bool
+    later_writes: bool
+
+
+class Race(msgspec.Struct, frozen=True):
+    """Two unordered states that touched the same paths in a traced run, at least one of them changing it.
+
+    ``earlier`` is the first one in the serial order; ``contacts`` are all paths that both touched.
+    ``require`` is the requisite of the later one that would settle it, such as ``{"cmd": "build"}``.
+    """
+
+    earlier: RacingState
+    later: RacingState
+    contacts: tuple[Contact, ...]
+    require: dict[str, str]
 
 
 class RunReport(msgspec.Struct, frozen=True):

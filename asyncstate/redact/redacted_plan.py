@@ -28,7 +28,7 @@ from asyncstate.model.event import (
     StateEvent,
 )
 from asyncstate.model.plan import NodeKind, chunk_texts, plan_digest
-from asyncstate.model.race import Race
+from asyncstate.model.result import Race
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.redact.redactor import MASK, Redactor
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from asyncstate.errors import Issue
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.model.race import Race
-    from asyncstate.model.result import Outcome, Row
+    from asyncstate.model.result import Outcome, Race, Row
     from asyncstate.run.machine import Work
     from asyncstate.run.shared_work import SharedWork
 

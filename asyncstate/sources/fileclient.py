@@ -10,6 +10,9 @@ import fnmatch
 import os
 import re
 import stat
+from contextlib import contextmanager
+from contextvars import ContextVar
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -18,15 +21,44 @@ from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.dunders import TreeFiles
 from asyncstate.errors import RenderError
 from asyncstate.pattern import lazy_pattern
-from asyncstate.sources.reads import note_found, note_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _GLOB = lazy_pattern(r"[*?\[]")
 _LARGEST_TEXT = 1 << 26
 """The largest file that is read as an SLS, a template or a module, in bytes."""
 _NEVER_SLS = frozenset({".git", ".hg", ".svn"})
+
+_noted: ContextVar[dict[str, str] | None] = ContextVar("asyncstate_reads", default=None)
+
+
+@contextmanager
+def noted_reads() -> Iterator[dict[str, str]]:
+    """Record the files that this thread and its worker threads find or read in the block.
+
+    Each path has the sha256 of the content at the first read, "" if it was only found.
+    """
+    found: dict[str, str] = {}
+    token = _noted.set(found)
+    try:
+        yield found
+    finally:
+        _noted.reset(token)
+
+
+def note_found(path: str) -> None:
+    """Record that a file client found a file."""
+    noted = _noted.get()
+    if noted is not None and path not in noted:
+        noted[path] = ""
+
+
+def note_read(path: str, content: bytes) -> None:
+    """Record the content that a file client read."""
+    noted = _noted.get()
+    if noted is not None and not noted.get(path):
+        noted[path] = sha256(content).hexdigest()
 
 
 class SlsFile(msgspec.Struct, frozen=True):

@@ -22,8 +22,7 @@ from asyncstate.model.event import (
     StateEvent,
 )
 from asyncstate.model.plan import BrokenListener
-from asyncstate.model.race import Contact, Race, RacingState
-from asyncstate.model.result import RunReport
+from asyncstate.model.result import Contact, Race, RacingState, RunReport
 from asyncstate.model.tag import parse_tag
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.redactor import MASK, Redactor

@@ -276,7 +276,7 @@ PAST_THE_DOOR = {
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
     "asyncstate/sources/grains_hardware.py": "/sys",
     "asyncstate/sources/held.py": "what is read goes through the door; copies lie in a private folder of ours",
-    "asyncstate/sources/real_paths.py": "what links say, to know names; nothing is opened",
+    "asyncstate/sources/machine.py": "what links say, to know names; nothing is opened",
     "asyncstate/sources/system_files.py": "/proc, /sys and /etc",
     "asyncstate/extras/proof/trace/following.py": "temporary files of ours, and /proc",
     "asyncstate/extras/proof/trace/witness.py": "/proc",

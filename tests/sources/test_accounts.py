@@ -6,7 +6,7 @@ import pwd
 
 import pytest
 
-from asyncstate.sources.accounts import has_account, home_of
+from asyncstate.sources.machine import has_account, home_of
 
 
 def test_accounts_are_those_of_the_machine():

@@ -1,7 +1,6 @@
 import hashlib
 
-from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient, OtherTexts
-from asyncstate.sources.reads import noted_reads
+from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient, OtherTexts, noted_reads
 
 
 def sha(text):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from asyncstate.sources.real_paths import RealPaths
+from asyncstate.sources.machine import RealPaths
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tables import rows
 
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.sources.real_paths import RealPaths
+from asyncstate.sources.machine import RealPaths
 
 
 class Disk:

@@ -12,8 +12,7 @@ from asyncstate import filesystem
 from asyncstate.errors import RenderError
 from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames
-from asyncstate.sources.fileclient import Listing, LocalFileClient
-from asyncstate.sources.reads import note_found
+from asyncstate.sources.fileclient import Listing, LocalFileClient, note_found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from asyncstate.errors import Issue
 from asyncstate.extras.proof.trace.races import BELOW, ENTRY, conflicts
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.race import Contact, Race, RacingState
+from asyncstate.model.result import Contact, Race, RacingState
 from asyncstate.redact.redactor import MASK
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from traced_calls import strace_or_skip
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import ConfigError
 from asyncstate.extras.proof.trace import store
-from asyncstate.model.race import Contact
+from asyncstate.model.result import Contact
 from asyncstate.redact.redactor import MASK
 
 
