@@ -123,9 +123,8 @@ class Contact(msgspec.Struct, frozen=True):
 
 
 class Race(msgspec.Struct, frozen=True):
-    """Two unordered states that touched the same paths in a traced run, at least one of them changing it.
+    """Two states, the ``earlier`` one first in the serial order, and all paths that both touched.
 
-    ``earlier`` is the first one in the serial order; ``contacts`` are all paths that both touched.
     ``require`` is the requisite of the later one that would settle it, such as ``{"cmd": "build"}``.
     """
 
