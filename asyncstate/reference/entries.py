@@ -15,13 +15,13 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from pathlib import Path
 
+from msgspec.structs import astuple
+
 from asyncstate.value import Value
 
 _FOLDER = Path(__file__).resolve().parent / "arguments"
-_EXAMPLE = "e.g. "
-_KIND = "kind: "
-_EXCLUDES = "not with: "
-_NEEDS = "needs: "
+_FIELDS = {"e.g. ": "example", "kind: ": "kind", "not with: ": "excludes", "needs: ": "needs"}
+"""The field of each beginning of a line; any other line is the meaning."""
 
 
 class Entry(Value):
@@ -49,16 +49,9 @@ def entries() -> dict[str, Entry]:
                 if name in found:
                     raise ValueError(f"{file}: {name} is described twice")
                 found[name] = Entry()
-            if text.startswith(_EXAMPLE):
-                found[name] = found[name].replaced(example=text.removeprefix(_EXAMPLE))
-            elif text.startswith(_KIND):
-                found[name] = found[name].replaced(kind=text.removeprefix(_KIND))
-            elif text.startswith(_EXCLUDES):
-                found[name] = found[name].replaced(excludes=text.removeprefix(_EXCLUDES))
-            elif text.startswith(_NEEDS):
-                found[name] = found[name].replaced(needs=text.removeprefix(_NEEDS))
-            elif text:
-                found[name] = found[name].replaced(meaning=text)
+            begun = next(filter(text.startswith, _FIELDS), "")
+            if text:
+                found[name] = found[name].replaced(**{_FIELDS.get(begun, "meaning"): text.removeprefix(begun)})
     return found
 
 
@@ -67,13 +60,7 @@ def entry_of(function: str, argument: str) -> Entry:
     """Return what is written of an argument of the state function ``module.function``."""
     module = function.partition(".")[0]
     known = [entries().get(key, Entry()) for key in (f"{function}.{argument}", f"{module}.{argument}", argument)]
-    return Entry(
-        next((each.meaning for each in known if each.meaning), ""),
-        next((each.example for each in known if each.example), ""),
-        next((each.kind for each in known if each.kind), ""),
-        next((each.excludes for each in known if each.excludes), ""),
-        next((each.needs for each in known if each.needs), ""),
-    )
+    return Entry(*(next(filter(None, texts), "") for texts in zip(*map(astuple, known), strict=True)))
 
 
 def example_of(function: str, argument: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -328,14 +329,6 @@ def _line(args: dict[str, Any]) -> tuple[Edit, str]:
     return lambda text: "".join(edits.with_line(edits.lines_of(text), text_of_line, mode, **given)), sample
 
 
-def _comment(args: dict[str, Any]) -> tuple[Edit, str]:
-    return _toggle(args, comment=True)
-
-
-def _uncomment(args: dict[str, Any]) -> tuple[Edit, str]:
-    return _toggle(args, comment=False)
-
-
 def _toggle(args: dict[str, Any], *, comment: bool) -> tuple[Edit, str]:
     regex, char = args["regex"], args.get("char", "#")
     to_do, done, core = edits.toggle_patterns(regex, char, comment=comment)
@@ -405,8 +398,8 @@ _EDITS: dict[str, Callable[[dict[str, Any]], tuple[Edit, str]]] = {
     "prepend": _prepend,
     "replace": _replace,
     "line": _line,
-    "comment": _comment,
-    "uncomment": _uncomment,
+    "comment": partial(_toggle, comment=True),
+    "uncomment": partial(_toggle, comment=False),
     "blockreplace": _blockreplace,
     "keyvalue": _keyvalue,
     "serialize": _merge,
