@@ -24,8 +24,7 @@ from asyncstate.model.event import (
 )
 from asyncstate.report.jsonl import JsonLines
 from asyncstate.report.profile import Profile, profile_lines
-from asyncstate.report.progress import LiveProgress, PlainProgress
-from asyncstate.report.tally import RunTally
+from asyncstate.report.progress import LiveProgress, PlainProgress, RunTally
 from asyncstate.report.terminal import without_control
 
 
