@@ -80,12 +80,7 @@ def command(
         console.say(hint)
     if not show_secrets:
         value = console.hide(value)
-    if console.out == "human":
-        from asyncstate.report.nested import nested_lines
-
-        console.lines(nested_lines(value, 0, console.palette()), redacted=True)
-    else:
-        console.data(value, redacted=True)
+    console.tree(value)
     return 0
 
 

@@ -93,6 +93,11 @@ class Console:
         return self.out in ("human", "github")
 
     @property
+    def warns(self) -> bool:
+        """Whether warnings are shown."""
+        return self.log_level not in {"error", "critical", "quiet"}
+
+    @property
     def on_terminal(self) -> bool:
         """Whether standard output is a terminal."""
         return self.stdout is not None and self.stdout.isatty()
@@ -252,6 +257,15 @@ class Console:
         for piece in json_pieces(value, indent=0 if self.out == "jsonl" else 4):
             self.write(piece, data=True)
         self.write(b"\n")
+
+    def tree(self, value: Any) -> None:
+        """Write ``value``, which has no secrets: indented, for people, else in the requested format."""
+        if self.out == "human":
+            from asyncstate.report.nested import nested_lines
+
+            self.lines(nested_lines(value, 0, self.palette()), redacted=True)
+        else:
+            self.data(value, redacted=True)
 
     def say(self, *lines: str) -> None:
         """Write lines to standard error, with the secrets hidden; while messages are held, keep them back."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import shlex
 import sys
 import time
 from contextlib import ExitStack, nullcontext
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
     from asyncstate.report.progress import LiveProgress, PlainProgress
     from asyncstate.runtime import StateRuntime
     from asyncstate.services import Embedding
+
+_SECRETIVE = "--pillar"
+"""The option whose values may be secret without being marked as such."""
+_HARMLESS = frozenset({"test", "saltenv", "pillarenv", "exclude", "mods", "queue", "concurrent"})
+"""The arguments of the form ``name=value`` that are shown with their values."""
+_HIDDEN = "..."
 
 
 class Session:
@@ -442,8 +449,6 @@ class Session:
         return html_report(report, self.profile or Profile(), plan, self._page_about())
 
     def _line(self) -> str:
-        from asyncstate.cli.command_line import shown_command
-
         return self.console.secrets.redactor.text(shown_command(self.console.arguments))
 
     def _page_about(self) -> About:
@@ -453,13 +458,31 @@ class Session:
 
     def _announce_unknown(self, plan: Plan) -> None:
         """Print the number of states with unknown effects, for people, if more than one state can run at once."""
-        if self.console.for_people and self.console.log_level not in {"error", "critical", "quiet"}:
+        if self.console.for_people and self.console.warns:
             from asyncstate.analyse.lint import unknown_lines
 
             self.console.say(*unknown_lines(plan))
 
     def _warn(self, issues: list[Issue] | tuple[Issue, ...]) -> None:
-        if issues and self.console.log_level not in {"error", "critical", "quiet"}:
+        if issues and self.console.warns:
             from asyncstate.report.issues import warning_lines
 
             self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
+
+
+def shown_command(arguments: Iterable[str]) -> str:
+    """Return the command line, quoted for a shell, without the values of the pillar and of state arguments."""
+    return shlex.join(["asyncstate", *_shown(arguments)])
+
+
+def _shown(arguments: Iterable[str]) -> Iterator[str]:
+    before = ""
+    for word in arguments:
+        name, equals, _ = word.partition("=")
+        if before == _SECRETIVE:
+            yield _HIDDEN
+        elif equals and (name == _SECRETIVE or (name.isidentifier() and name not in _HARMLESS)):
+            yield f"{name}={_HIDDEN}"
+        else:
+            yield word
+        before = word

@@ -107,7 +107,7 @@ def top(console: Console, /, **options: Any) -> int:
         assigned = runtime.top_sync()
     if not assigned:
         console.complain("top.sls assigns nothing to this machine")
-    _answer(console, assigned)
+    console.tree(console.hide(assigned))
     return 0
 
 
@@ -234,17 +234,8 @@ def _show_high(console: Console, sls: tuple[str, ...], options: dict[str, Any]) 
     settings, selection = select(console, sls, options)
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         high = runtime.planner.high(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
-    _answer(console, hush_high(high.data))
+    console.tree(console.hide(hush_high(high.data)))
     return 0
-
-
-def _answer(console: Console, /, data: Any) -> None:
-    if console.out == "human":
-        from asyncstate.report.nested import nested_lines
-
-        console.lines(nested_lines(console.hide(data), 0, console.palette()), redacted=True)
-    else:
-        console.data(data)
 
 
 def _order_lines(plan: Plan, palette: Palette) -> Iterator[str]:

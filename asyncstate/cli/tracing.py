@@ -46,7 +46,7 @@ class Tracing:
         """Send the remaining spans, with a message if that fails. Waits some seconds at most."""
         export, self._export = self._export, None
         why = "" if export is None else export.close()
-        if why and self.console.log_level not in {"error", "critical", "quiet"}:
+        if why and self.console.warns:
             self.console.say(f"warning: {why}", f"  the collector is {_collector()}")
 
 

@@ -1,4 +1,4 @@
-from asyncstate.cli.command_line import shown_command
+from asyncstate.cli.session import shown_command
 
 
 def test_values_that_may_be_secret_are_not_shown():

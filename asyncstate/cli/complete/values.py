@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.cli.complete.places import places_of
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.complete.plugins import Plugins
 
-Completer = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
-
 _SALT_KEYWORDS = ("exclude=", "mock=", "pillar=", "pillarenv=", "queue=", "saltenv=", "test=")
 _TRUTH = ("True", "False")
 _LIKE_A_PATH = ("/", "./", "../", "~")
+_MOST_RUNS = 500
+"""The largest number of runs offered, newest first."""
 
 
 def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -121,9 +122,7 @@ def complete_run(ctx: click.Context, _param: click.Parameter, incomplete: str) -
     """Offer the IDs of the runs in the journal, newest first, with when each began."""
     from click.shell_completion import CompletionItem
 
-    from asyncstate.cli.complete.runs import runs_in
-
-    runs = runs_in(places_of(ctx).state_dir)
+    runs = _runs_in(places_of(ctx).state_dir)
     offered = [CompletionItem("latest")] if incomplete and "latest".startswith(incomplete) else []
     return offered + [CompletionItem(run, help=text) for run, text in runs.items() if run.startswith(incomplete)]
 
@@ -244,3 +243,23 @@ def beginning(names: Iterable[Any], incomplete: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _runs_in(state_dir: str) -> dict[str, str]:
+    """Return when each run began, by ID, newest first, from the names of a journal's files alone.
+
+    For a running or killed one, the last change of its log counts.
+    """
+    begun: dict[str, float] = {}
+    try:
+        with os.scandir(os.path.join(state_dir, "journal")) as files:
+            for file in files:
+                run, suffix = os.path.splitext(file.name)
+                if suffix == ".ended":  # its modification time is the start of the run
+                    begun[run] = file.stat(follow_symlinks=False).st_mtime
+                elif suffix == ".log":
+                    begun[run] = file.stat(follow_symlinks=False).st_ctime
+    except OSError:
+        return {}
+    newest = sorted(begun.items(), key=lambda item: (-item[1], item[0]))[:_MOST_RUNS]
+    return {run: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) for run, at in newest}

@@ -157,7 +157,7 @@ class _Shaking:
         self._console = console
         self._rooms = rooms
         self._width = width
-        self._keeps_quiet = progress == "none" or console.log_level in {"error", "critical", "quiet"}
+        self._keeps_quiet = progress == "none" or not console.warns
         if progress == "auto" and console.out != "human" and not sys.stderr.isatty():
             self._keeps_quiet = True
         is_live = progress == "live" or (progress == "auto" and sys.stderr.isatty())
