@@ -23,8 +23,7 @@ from asyncstate.nearest import did_you_mean
 from asyncstate.pattern import lazy_pattern
 from asyncstate.render.pipe import Rendered
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile, noted_reads
-from asyncstate.sources.machine import RealPaths, has_account, home_of
-from asyncstate.sources.packages import known_packages
+from asyncstate.sources.machine import RealPaths, has_account, home_of, known_packages
 from asyncstate.sources.phases import noted_phases
 from asyncstate.sources.pillar_merge import independent
 

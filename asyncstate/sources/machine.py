@@ -1,10 +1,14 @@
-"""What names mean on this machine at the time of compilation: accounts, their homes, and links in paths."""
+"""What names mean on this machine at the time of compilation: accounts, their homes, packages, and links in paths."""
 
 from __future__ import annotations
 
 import grp
 import os
 import pwd
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncstate.sources.packages.known import KnownPackages
 
 
 def has_account(account: str) -> bool:
@@ -28,6 +32,13 @@ def home_of(user: str) -> str:
         return pwd.getpwnam(user).pw_dir
     except (KeyError, ValueError):  # ValueError: no name can be like that
         return ""
+
+
+def known_packages(os_family: str) -> KnownPackages | None:
+    """Return what is known of the packages of a family of systems, None if nothing is."""
+    from asyncstate.sources.packages import known  # noqa: PLC0415 - not every tree has packages
+
+    return known.known_packages(os_family)
 
 
 class RealPaths:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from asyncstate.data.packages import PackageLists
-from asyncstate.sources.packages import KnownPackages, known_packages
 from asyncstate.sources.packages.apk import Apk
 from asyncstate.sources.packages.dpkg import Dpkg
 from asyncstate.sources.packages.installed import InstalledPackages
+from asyncstate.sources.packages.known import KnownPackages, known_packages
 from asyncstate.sources.packages.pacman import Pacman
 from asyncstate.sources.packages.rpm import Rpm
 
