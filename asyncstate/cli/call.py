@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, completes, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.salt import COMMANDS, split_arguments
 from asyncstate.cli.settings import settings_from

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from asyncstate.cli.complete import completes
 from asyncstate.cli.console import columns
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, completes, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
 from asyncstate.nearest import nearest

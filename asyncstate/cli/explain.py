@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, completes, option
 from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.selection import select, states_called
 from asyncstate.nearest import nearest

@@ -15,6 +15,8 @@ from asyncstate.nearest import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from click.shell_completion import CompletionItem
+
 SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
 """The sections of a command's help, in order."""
 _EXAMPLES = 4
@@ -49,6 +51,18 @@ def _first_sentence(text: str) -> str:
 def option(*names: str, section: str, **attributes: Any) -> Callable[[Any], Any]:
     """Declare an option in a section; otherwise as ``click.option``."""
     return click.option(*names, cls=Option, section=section, **attributes)
+
+
+def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return the ``shell_complete`` of an argument: ``values.complete_WHAT``, imported when a shell asks for it."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from asyncstate.cli.complete import values
+
+        offered: list[CompletionItem] = getattr(values, f"complete_{what}")(ctx, param, incomplete)
+        return offered
+
+    return complete
 
 
 class _Explained(click.Command):

@@ -7,8 +7,7 @@ from contextlib import redirect_stdout
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, console_of, option
+from asyncstate.cli.framework import Command, completes, console_of, option
 
 
 @click.command(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import console_of, option
+from asyncstate.cli.framework import completes, console_of, option
 from asyncstate.cli.salt import MappingType
 from asyncstate.pattern import lazy_pattern
 

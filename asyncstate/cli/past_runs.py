@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
+from asyncstate.cli.framework import completes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, Family, option
+from asyncstate.cli.framework import Command, Family, completes, option
 from asyncstate.cli.options import config_file_options, data_option
 from asyncstate.cli.past_runs import journal_in, plan_of, report_of, run_argument
 from asyncstate.cli.settings import settings_from

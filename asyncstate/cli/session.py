@@ -418,11 +418,11 @@ class Session:
 
     def _write_files(self, report: RunReport, plan: Plan | None) -> None:
         """Write the files of --junit, --races and --report; the others also if memory runs out for one."""
-        from asyncstate.cli.output_file import write_answer
-
         for option, text in (("junit", self._junit), ("races", self._races), ("report", self._page)):
             if path := self.options.get(option):
                 try:
+                    from asyncstate.cli.output_file import write_answer
+
                     write_answer(self.console, path, text(report, plan))
                 except MemoryError:
                     self.console.unwritten(path, "memory ran out")
@@ -458,7 +458,7 @@ class Session:
 
     def _announce_unknown(self, plan: Plan) -> None:
         """Print the number of states with unknown effects, for people, if more than one state can run at once."""
-        if self.console.for_people and self.console.warns:
+        if plan.unknown and self.console.for_people and self.console.warns:
             from asyncstate.analyse.lint import unknown_lines
 
             self.console.say(*unknown_lines(plan))

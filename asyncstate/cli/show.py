@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, Family, option
+from asyncstate.cli.framework import Command, Family, completes, option
 from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.selection import select, states_called

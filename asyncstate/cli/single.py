@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import Command, completes
 from asyncstate.cli.options import (
     config_options,
     grace_option,

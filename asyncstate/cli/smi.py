@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, Family, option
+from asyncstate.cli.framework import Command, Family, completes, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
 

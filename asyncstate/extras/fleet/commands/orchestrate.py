@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, completes, option
 from asyncstate.cli.options import (
     concurrency_option,
     grace_option,

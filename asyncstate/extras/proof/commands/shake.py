@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete import completes
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, completes, option
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
 from asyncstate.cli.options import data_option, selection_options, tree_options
 from asyncstate.cli.selection import select, states_called
