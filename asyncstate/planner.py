@@ -71,18 +71,24 @@ class Planner:
         """
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
+
+        def compiled() -> Plan:
+            compiler = self._compiler(client, remote=remote, refusal=refusal)
+            return compiler.plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+
+        plan = self._noting(compiled)
+        return structs.replace(plan, warnings=(*self._without_effect(), *plan.warnings))
+
+    def _noting(self, compiled: Callable[[], Plan]) -> Plan:
+        """Return a plan that is compiled now, with the files that it was made of and the phases so far."""
         with (
             self._secrets.kept_out_of_errors(),
             self._host.enter(),
             noted_phases("compile") as phases,
             noted_reads() as files,
         ):
-            plan = self._compiler(client, remote=remote, refusal=refusal).plan(
-                sls, saltenv=saltenv, exclude=exclude, only_ids=ids
-            )
-        warnings = (*self._without_effect(), *plan.warnings)
-        phases = [*self._services.take_phases(), *phases]
-        return structs.replace(plan, warnings=warnings, files=files, phases=tuple(phases))
+            plan = compiled()
+        return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
 
     def check(
         self,
@@ -122,15 +128,12 @@ class Planner:
             )
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
         client = OneMoreSls(self._services.file_client, file)
-        with (
-            self._secrets.kept_out_of_errors(),
-            self._host.enter(),
-            noted_phases("compile") as phases,
-            noted_reads() as files,
-        ):
+
+        def compiled() -> Plan:
             compiler = self._compiler(client, {file: _copy(data)})
-            plan = compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
-        return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
+            return compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
+
+        return self._noting(compiled)
 
     def file(self, path: str | Path, *, saltenv: str | None) -> Plan:
         """Compile one file anywhere. Raises OSError if it cannot be read; PathRefused for a pipe or device."""
@@ -140,14 +143,7 @@ class Planner:
         with open_read(path):
             env = saltenv or self._settings.saltenv or "base"
         name = os.path.basename(path)
-        with (
-            self._secrets.kept_out_of_errors(),
-            self._host.enter(),
-            noted_phases("compile") as phases,
-            noted_reads() as files,
-        ):
-            plan = self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
-        return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
+        return self._noting(lambda: self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name)))
 
     def single(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 from asyncstate.analyse.picture import mermaid_text
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.walk import JOINTS, Walk
-from asyncstate.plans.comparison import paired
+from asyncstate.plans.comparison import names_of, paired
 from asyncstate.plans.words import difference_lines, label
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line
 
@@ -99,10 +99,7 @@ class _Picture:
 
     def __init__(self, before: PlanRecord, after: PlanRecord, differences: Differences) -> None:
         pairs, _, _ = paired(before.chunks, after.chunks)
-        names_before = [chunk.tag for chunk in before.chunks]
-        names_after = [chunk.tag for chunk in after.chunks]
-        for old, new in pairs:
-            names_before[old] = names_after[new]
+        names_before, names_after = names_of(before, after, pairs)
         self._left = _Waits(before, names_before)
         self._right = _Waits(after, names_after)
         self.kind: dict[str, str] = dict.fromkeys((*names_before, *names_after), "kept")

@@ -11,21 +11,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from asyncstate.errors import (
-    AsyncStateError,
-    CommandExecutionError,
-    InvocationError,
-    LoaderError,
-    RaisedElsewhere,
-    RenderError,
-)
-
-_FAMILY: dict[str, type[Exception]] = {
-    "CommandExecutionError": CommandExecutionError,
-    "SaltInvocationError": InvocationError,
-    "SaltRenderError": RenderError,
-    "SaltException": AsyncStateError,
-}
+from asyncstate.errors import CommandExecutionError, LoaderError, RaisedElsewhere
+from asyncstate.salt_compat.importing import OURS
 
 
 class _Failure(msgspec.Struct):
@@ -70,7 +57,7 @@ def failure_of(name: str, told: dict[str, Any]) -> Exception:
     if told["builtin"] in {"SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException"}:
         error: Exception = _like("LoaderError", LoaderError)(f"{name} of Salt called sys.exit({told['text']})")
     else:
-        base = _FAMILY.get(told["family"]) or _builtin(told["builtin"])
+        base = OURS.get(told["family"]) or _builtin(told["builtin"])
         if issubclass(base, (StopIteration, StopAsyncIteration)):
             base = LoaderError  # no coroutine may raise them
         try:

@@ -111,10 +111,7 @@ def compare(before: PlanRecord, after: PlanRecord) -> Differences:
     """Return the differences between an earlier and a later record."""
     comparable = bool(before.key) and before.key == after.key
     pairs, removed, added = paired(before.chunks, after.chunks)
-    names_after = [chunk.tag for chunk in after.chunks]
-    names_before = [chunk.tag for chunk in before.chunks]
-    for old, new in pairs:
-        names_before[old] = names_after[new]
+    names_before, names_after = names_of(before, after, pairs)
     nodes_before, nodes_after = _node_names(before, names_before), _node_names(after, names_after)
     edges_before, edges_after = _edges(before, nodes_before), _edges(after, nodes_after)
     states = {names_before[index] for index in removed} | {names_after[index] for index in added}
@@ -155,6 +152,14 @@ def paired(
         left = [index for index in left if index not in taken]
         right = [index for index in right if index not in found]
     return sorted(pairs, key=lambda pair: pair[1]), left, right
+
+
+def names_of(before: PlanRecord, after: PlanRecord, pairs: Iterable[tuple[int, int]]) -> tuple[list[str], list[str]]:
+    """Return the names of the states of two records: their tags, and for a pair in both the tag in the later one."""
+    names_before, names_after = ([chunk.tag for chunk in record.chunks] for record in (before, after))
+    for old, new in pairs:
+        names_before[old] = names_after[new]
+    return names_before, names_after
 
 
 _ALIKE: tuple[Callable[[ChunkRecord], object], ...] = (

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 SALT: Final = "salt"
 """The name of the package."""
-_PAIRS = (
-    (CommandExecutionError, "CommandExecutionError"),
-    (InvocationError, "SaltInvocationError"),
-    (RenderError, "SaltRenderError"),
-    (AsyncStateError, "SaltException"),
-)
+OURS: Final[Mapping[str, type[Exception]]] = {
+    "CommandExecutionError": CommandExecutionError,
+    "SaltInvocationError": InvocationError,
+    "SaltRenderError": RenderError,
+    "SaltException": AsyncStateError,
+}
+"""Our classes for exceptions of Salt."""
 
 
 @lru_cache(maxsize=1)
@@ -98,7 +99,7 @@ def agree_on(error: Exception) -> None:
 
 
 def _both(kind: type[Exception], salt: Any) -> type[Exception] | None:
-    for ours, name in _PAIRS:
+    for name, ours in OURS.items():
         theirs = getattr(salt, name)
         if issubclass(kind, ours) != issubclass(kind, theirs):
             partner = theirs if issubclass(kind, ours) else ours
