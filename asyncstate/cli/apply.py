@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import Command, completes, option, run_option, selection_option
 from asyncstate.cli.options import (
     in_a_directory,
     metrics_option,
@@ -43,17 +43,15 @@ if TYPE_CHECKING:
 @click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options
-@option(
+@selection_option(
     "--file",
-    section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="Apply this file, from any folder, instead of SLS files. It cannot include, extend or exclude anything. Give "
     "it again with the --plan or --resume of such a run.",
 )
-@option(
+@selection_option(
     "--plan",
-    section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, allow_dash=False),
     help="Apply the plan that --plan-out saved. SLS files, --exclude, --id and --saltenv come from FILE. If the tree "
@@ -61,15 +59,13 @@ if TYPE_CHECKING:
 )
 @option(
     "--plan-out",
-    section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
     help="Save the plan of a dry run to FILE. It has no secrets, is reviewed, and then applied with --plan.",
 )
-@option(
+@selection_option(
     "--only-failed",
-    section="Selection",
     metavar="[RUN]",
     is_flag=False,
     flag_value="latest",
@@ -78,9 +74,8 @@ if TYPE_CHECKING:
     "follows their changes. RUN is the ID of a run; default: the last real run. SLS names stand before it.",
 )
 @run_options
-@option(
+@run_option(
     "--resume",
-    section="Run",
     metavar="[RUN]",
     is_flag=False,
     flag_value="latest",
@@ -88,18 +83,16 @@ if TYPE_CHECKING:
     help="Resume a run that was killed or cancelled. States that ended keep their rows and do not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )
-@option(
+@run_option(
     "--force",
     rare=True,
-    section="Run",
     is_flag=True,
     help="With --resume: continue even if the tree, pillar or grains changed, or programs of the killed "
     "run still run. Rows are carried over of states that are the same.",
 )
-@option(
+@run_option(
     "--trace-effects",
     rare=True,
-    section="Run",
     is_flag=True,
     help="Record what each state really reads and writes, and warn of races: two states that touch the same path, with "
     "no order between them. Needs strace; works at any -j.",
@@ -107,7 +100,6 @@ if TYPE_CHECKING:
 @option(
     "--races",
     rare=True,
-    section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,

@@ -38,7 +38,6 @@ _LOOKING_UP = frozenset({"get", "item", "fetch"})
 @config_options
 @option(
     "--show-secrets",
-    section="Output",
     is_flag=True,
     help="Print the return value unredacted, including decrypted values and passwords in URLs.",
 )

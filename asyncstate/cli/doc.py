@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from asyncstate.cli.console import columns
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import Command, completes, selection_option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
 from asyncstate.nearest import nearest
@@ -40,15 +40,13 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("name", required=False, shell_complete=completes("documented"))
-@option(
+@selection_option(
     "--kind",
-    section="Selection",
     type=click.Choice(list(TITLES)),
     help="Only state modules, or only execution modules. Default: both.",
 )
-@option(
+@selection_option(
     "--why",
-    section="Selection",
     is_flag=True,
     help="Show which plugin files were not loaded and why; with NAME, only files that could provide it.",
 )

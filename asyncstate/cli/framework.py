@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ _EVERYTHING = "asyncstate.help.all"
 class Option(click.Option):
     """An option in a section of the help. ``--help`` leaves out ``rare`` ones, which ``--help-all`` explains."""
 
-    def __init__(self, *args: Any, section: str = "Output", rare: bool = False, **attributes: Any) -> None:
+    def __init__(self, *args: Any, section: str, rare: bool = False, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self.section = section
         self.rare = rare
@@ -48,9 +49,14 @@ def _first_sentence(text: str) -> str:
     return sentence + dot.rstrip()
 
 
-def option(*names: str, section: str, **attributes: Any) -> Callable[[Any], Any]:
+def option(*names: str, section: str = "Output", **attributes: Any) -> Callable[[Any], Any]:
     """Declare an option in a section; otherwise as ``click.option``."""
     return click.option(*names, cls=Option, section=section, **attributes)
+
+
+tree_option: Callable[..., Callable[[Any], Any]] = partial(option, section="Tree")
+selection_option: Callable[..., Callable[[Any], Any]] = partial(option, section="Selection")
+run_option: Callable[..., Callable[[Any], Any]] = partial(option, section="Run")
 
 
 def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

@@ -20,7 +20,7 @@ from asyncstate.cli.framework import Command, completes, console_of, option
     ),
 )
 @click.argument("words", metavar="[COMMAND]...", nargs=-1, shell_complete=completes("command"))
-@option("--all", "everything", section="Output", is_flag=True, help="Explain every option, as --help-all does.")
+@option("--all", "everything", is_flag=True, help="Explain every option, as --help-all does.")
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], everything: bool) -> int:
     """Explain a command: its usual options, or all of them.

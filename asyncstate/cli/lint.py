@@ -48,11 +48,10 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     ),
 )
 @compiled_options
-@option("--strict", section="Output", is_flag=True, help="Exit with 2 if there are findings.")
+@option("--strict", is_flag=True, help="Exit with 2 if there are findings.")
 @option(
     "--select",
     "select_rules",
-    section="Output",
     metavar="RULES",
     shell_complete=completes("rules"),
     multiple=True,
@@ -62,17 +61,15 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 @option(
     "--ignore",
     "ignore_rules",
-    section="Output",
     metavar="RULES",
     shell_complete=completes("rules"),
     multiple=True,
     callback=_rules,
     help="Apply all rules except these; repeatable.",
 )
-@option("--rules", section="Output", is_flag=True, help="List the rules and exit.")
+@option("--rules", is_flag=True, help="List the rules and exit.")
 @option(
     "--fix-diff",
-    section="Output",
     is_flag=True,
     help="Print a unified diff that adds the missing requisites, instead of the findings.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import completes, console_of, option
+from asyncstate.cli.framework import completes, console_of, option, run_option, selection_option, tree_option
 from asyncstate.cli.salt import MappingType
 from asyncstate.pattern import lazy_pattern
 
@@ -101,10 +101,9 @@ def _hold(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
 
 
 config_file_options: Callable[[Any], Any] = together(
-    option(
+    tree_option(
         "--config",
         rare=True,
-        section="Tree",
         multiple=True,
         metavar="FILE",
         envvar="ASYNCSTATE_CONFIG",
@@ -113,10 +112,9 @@ config_file_options: Callable[[Any], Any] = together(
         "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, ~/.config/asyncstate/config.yaml, then "
         "asyncstate.yaml in this folder or the nearest one above.",
     ),
-    option(
+    tree_option(
         "--trust-writable",
         rare=True,
-        section="Tree",
         is_flag=True,
         default=None,
         help="As root, also follow configuration and load plugins that other users can change. These users can "
@@ -127,9 +125,8 @@ config_file_options: Callable[[Any], Any] = together(
 
 config_options: Callable[[Any], Any] = together(
     config_file_options,
-    option(
+    tree_option(
         "--file-root",
-        section="Tree",
         multiple=True,
         metavar="[ENV=]DIR",
         type=RootType(),
@@ -137,52 +134,46 @@ config_options: Callable[[Any], Any] = together(
         "given. Replaces file_roots of the configuration. Default: salt/ in this folder or the nearest one "
         "above that has a salt/top.sls, else /srv/salt.",
     ),
-    option(
+    tree_option(
         "--pillar-root",
-        section="Tree",
         multiple=True,
         metavar="[ENV=]DIR",
         type=RootType(),
         help="Directory with pillar files and their top.sls. Repeatable; replaces pillar_roots of the "
         "configuration. Default: pillar/ beside that salt/, else /srv/pillar.",
     ),
-    option(
+    tree_option(
         "--pillar",
-        section="Tree",
         metavar="JSON|YAML",
         type=MappingType(),
         help="Pillar data, merged over the pillar files: '{\"port\": 80}'. Salt's pillar='{…}' works too; it also "
         "goes over pillar of the configuration.",
     ),
-    option(
+    tree_option(
         "--grains",
         rare=True,
-        section="Tree",
         metavar="FILE",
         type=MappingType(from_file=True),
         help="Grains (YAML or JSON) that override the grains of this machine.",
     ),
-    option(
+    tree_option(
         "--for-machine",
         rare=True,
-        section="Tree",
         metavar="FILE",
         type=MappingType(from_file=True),
         help="Compile for another machine: FILE (YAML or JSON) has all its grains, including its id. "
         "A template that reads this machine is an error; nothing can be run.",
     ),
-    option(
+    tree_option(
         "--saltenv",
         rare=True,
-        section="Tree",
         metavar="ENV",
         shell_complete=completes("saltenv"),
         help="Environment of the SLS files. Default: all for a highstate, base for named SLS.",
     ),
-    option(
+    tree_option(
         "--pillarenv",
         rare=True,
-        section="Tree",
         metavar="ENV",
         shell_complete=completes("saltenv"),
         help="Use pillar files of this environment only.",
@@ -192,17 +183,15 @@ config_options: Callable[[Any], Any] = together(
 
 tree_options: Callable[[Any], Any] = together(
     config_options,
-    option(
+    tree_option(
         "--top",
         rare=True,
-        section="Tree",
         metavar="FILE",
         help="Name of the top file in the file roots, used if no SLS is given. Default: top.sls.",
     ),
-    option(
+    tree_option(
         "--implicit-order",
         rare=True,
-        section="Tree",
         type=click.Choice(["none", "footprint", "learned", "strict", "file"]),
         help="Order of states without a requisite between them. footprint (default): states that touch the same "
         "file, user, service … keep their order. learned: what commands and custom states were seen to "
@@ -214,19 +203,17 @@ tree_options: Callable[[Any], Any] = together(
 """For every command that compiles."""
 
 selection_options: Callable[[Any], Any] = together(
-    option(
+    selection_option(
         "--exclude",
         rare=True,
-        section="Selection",
         multiple=True,
         metavar="NAME",
         shell_complete=completes("excluded"),
         help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME), like 'exclude' in an SLS file; repeatable.",
     ),
-    option(
+    selection_option(
         "--id",
         "ids",
-        section="Selection",
         multiple=True,
         metavar="ID",
         shell_complete=completes("id"),
@@ -235,9 +222,8 @@ selection_options: Callable[[Any], Any] = together(
 )
 """The part of the tree to compile."""
 
-test_option: Callable[[Any], Any] = option(
+test_option: Callable[[Any], Any] = run_option(
     "--test/--no-test",
-    section="Run",
     default=None,
     help="Dry run: show what would change, change nothing. --no-test overrides 'test: True' of the "
     "configuration. Salt's test=True works too.",
@@ -246,13 +232,12 @@ test_option: Callable[[Any], Any] = option(
 
 def concurrency_option(text: str) -> Callable[[Any], Any]:
     """Declare ``-j``, with this text of help."""
-    return option("-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help=text)
+    return run_option("-j", "--concurrency", metavar="N", type=click.IntRange(min=1), help=text)
 
 
 what_if_options: Callable[[Any], Any] = together(
-    option(
+    run_option(
         "--test/--no-test",
-        section="Run",
         default=None,
         help="Compile as for a dry run: templates and modules see opts['test'].",
     ),
@@ -268,10 +253,9 @@ compiled_options: Callable[[Any], Any] = together(
 )
 """For commands that compile a part of the tree and run nothing."""
 
-wait_option: Callable[[Any], Any] = option(
+wait_option: Callable[[Any], Any] = run_option(
     "--wait",
     rare=True,
-    section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     default=0.0,
@@ -280,20 +264,18 @@ wait_option: Callable[[Any], Any] = option(
     "Only one run at a time may change this machine; dry runs never wait.",
 )
 
-grace_option: Callable[[Any], Any] = option(
+grace_option: Callable[[Any], Any] = run_option(
     "--grace",
     rare=True,
-    section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     help="How long running states may continue after SIGTERM or a similar signal before they are cancelled. "
     "Default: grace_seconds of the configuration, 30.",
 )
 
-mock_option: Callable[[Any], Any] = option(
+mock_option: Callable[[Any], Any] = run_option(
     "--mock",
     rare=True,
-    section="Run",
     is_flag=True,
     help="Call no state function: show what would be called, in which order. Conditions are evaluated. Salt's "
     "mock=True works too.",
@@ -306,41 +288,36 @@ run_options: Callable[[Any], Any] = together(
     concurrency_option(
         "Number of states at once. 1 runs them in exactly Salt's order. Default: four per CPU, at most 32."
     ),
-    option(
+    run_option(
         "--failhard",
-        section="Run",
         is_flag=True,
         default=None,
         help="Start no more states after one has failed. Running states finish.",
     ),
-    option(
+    run_option(
         "--timeout",
         rare=True,
-        section="Run",
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
         help="Cancel the run after this time and exit with 124.",
     ),
     grace_option,
-    option(
+    run_option(
         "--prefetch/--no-prefetch",
         rare=True,
-        section="Run",
         default=None,
         help="Whether to download the sources of later states while others run. Default: yes.",
     ),
-    option(
+    run_option(
         "--journal",
         rare=True,
-        section="Run",
         type=click.Choice(["on", "off", "required"]),
         help="Whether to keep the run in the journal, to resume and review it (on). "
         "required: do not start if it cannot be kept.",
     ),
-    option(
+    run_option(
         "--shuffle",
         rare=True,
-        section="Run",
         metavar="SEED",
         type=int,
         help="Start states in a random order that the requisites allow; the same SEED gives the same order. "
@@ -353,7 +330,6 @@ run_options: Callable[[Any], Any] = together(
 display_options: Callable[[Any], Any] = together(
     option(
         "--state-output",
-        section="Output",
         type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
         metavar="FORM",
         help="Detail in which each state is shown: brief, full, terse, mixed, changes or filter. brief (on a "
@@ -365,7 +341,6 @@ display_options: Callable[[Any], Any] = together(
     option(
         "--diff/--no-diff",
         "diffs",
-        section="Output",
         default=None,
         help="Show the diff of each file that changes, in a dry run also the content of new files. Default: yes "
         "for a dry run on a terminal, cut to its height, and with --state-output full.",
@@ -373,7 +348,6 @@ display_options: Callable[[Any], Any] = together(
     option(
         "--state-verbose/--no-state-verbose",
         rare=True,
-        section="Output",
         default=None,
         help="Whether to show states that needed no change. Default: yes, but not if brief.",
     ),
@@ -383,7 +357,6 @@ outcome_options: Callable[[Any], Any] = together(
     option(
         "-q",
         "--quiet-ok",
-        section="Output",
         is_flag=True,
         callback=_hold,
         help="Print nothing if nothing changed or failed. For cron, which mails any output; data (--out json …) "
@@ -391,14 +364,12 @@ outcome_options: Callable[[Any], Any] = together(
     ),
     option(
         "--detailed-exitcode",
-        section="Output",
         is_flag=True,
         help="Exit with 3 if something changed and nothing failed. In a dry run: if something would change.",
     ),
     option(
         "--junit",
         rare=True,
-        section="Output",
         metavar="FILE",
         type=click.Path(dir_okay=False),
         callback=_tell_console,
@@ -411,7 +382,6 @@ report_options: Callable[[Any], Any] = together(
     display_options,
     option(
         "--out",
-        section="Output",
         default="human",
         type=click.Choice(["human", "github", "json", "jsonl", "yaml"]),
         metavar="FORMAT",
@@ -423,7 +393,6 @@ report_options: Callable[[Any], Any] = together(
     option(
         "--progress",
         rare=True,
-        section="Output",
         default="auto",
         type=click.Choice(["auto", "live", "plain", "none"]),
         help="Show progress on standard error: a live display, or a line for each state that changed something, "
@@ -434,7 +403,6 @@ report_options: Callable[[Any], Any] = together(
     option(
         "--profile",
         is_flag=True,
-        section="Output",
         help="Show where the time went: before the run, the functions, the slowest states and the critical path. "
         "Also, how well the slots were used.",
     ),
@@ -442,12 +410,10 @@ report_options: Callable[[Any], Any] = together(
         "--explain",
         rare=True,
         is_flag=True,
-        section="Output",
         help="Show for each state why it ran or not, how long it waited, and what it waited for last.",
     ),
     option(
         "--report",
-        section="Output",
         metavar="FILE.html",
         type=click.Path(dir_okay=False),
         callback=in_a_directory,
@@ -461,7 +427,6 @@ report_options: Callable[[Any], Any] = together(
 traces_option: Callable[[Any], Any] = option(
     "--traces",
     rare=True,
-    section="Output",
     type=click.Choice(["auto", "on", "off"]),
     help="Send a trace of the run to an OpenTelemetry collector: the one that OTEL_EXPORTER_OTLP_ENDPOINT names. "
     "auto: if there is such a variable. Default: traces of the configuration, auto. Needs the extra otel.",
@@ -470,7 +435,6 @@ traces_option: Callable[[Any], Any] = option(
 metrics_option: Callable[[Any], Any] = option(
     "--metrics",
     rare=True,
-    section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=_tell_console,
@@ -483,7 +447,6 @@ def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:
     """Declare ``--out`` for a command that answers with data."""
     return option(
         "--out",
-        section="Output",
         default=default,
         type=click.Choice(forms),
         callback=_set_out,

@@ -20,7 +20,6 @@ picture_options: Callable[[Any], Any] = together(
     option(
         "--format",
         "form",
-        section="Output",
         default="dot",
         type=click.Choice(["dot", "mermaid", "html", "svg", "json"]),
         help="dot (default) for Graphviz, mermaid for Markdown, html for a browser, svg drawn by Graphviz where it "
@@ -28,13 +27,11 @@ picture_options: Callable[[Any], Any] = together(
     ),
     option(
         "--edges",
-        section="Output",
         type=click.Choice(["needed", "all"]),
         help="needed (default in pictures): without edges that follow from others. all (default in json): every edge.",
     ),
     option(
         "--output",
-        section="Output",
         metavar="FILE",
         type=click.Path(dir_okay=False),
         help="Write to FILE instead of standard output.",

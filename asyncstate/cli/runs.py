@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, Family, completes, option
+from asyncstate.cli.framework import Command, Family, completes, option, run_option
 from asyncstate.cli.options import config_file_options, data_option
 from asyncstate.cli.past_runs import journal_in, plan_of, report_of, run_argument
 from asyncstate.cli.settings import settings_from
@@ -38,7 +38,6 @@ def command(console: Console, /) -> None:
 @option(
     "-n",
     "--number",
-    section="Output",
     metavar="N",
     type=click.IntRange(min=1),
     help="Show the last N runs only. Default: all.",
@@ -164,21 +163,19 @@ def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: lis
         ("asyncstate runs prune --keep-runs 20 --keep-days 7", "Keep at most twenty runs, and none older than a week."),
     ),
 )
-@option(
+@run_option(
     "--keep-runs",
-    section="Run",
     metavar="N",
     type=click.IntRange(min=1),
     help="Keep the last N runs. Default: journal_keep_runs of the configuration.",
 )
-@option(
+@run_option(
     "--keep-days",
-    section="Run",
     metavar="DAYS",
     type=click.FloatRange(min=0),
     help="Keep runs that began in the last DAYS days. Default: journal_keep_days of the configuration.",
 )
-@option("--dry-run", section="Run", is_flag=True, help="Only list the runs that would be deleted.")
+@run_option("--dry-run", is_flag=True, help="Only list the runs that would be deleted.")
 @config_file_options
 @data_option("human", "json", "yaml")
 @click.pass_obj

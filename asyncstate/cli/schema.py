@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("name", metavar="config|plan|events|report", type=click.Choice(["config", "plan", "events", "report"]))
-@option("--strict", section="Output", is_flag=True, help="For config: reject options that the schema does not list.")
+@option("--strict", is_flag=True, help="For config: reject options that the schema does not list.")
 @click.pass_obj
 def command(console: Console, /, name: str, strict: bool) -> int:
     """Print the JSON Schema of configuration, plans, events or reports.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, Family, completes, option
+from asyncstate.cli.framework import Command, Family, completes, selection_option
 from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.selection import select, states_called
@@ -125,9 +125,8 @@ def top(console: Console, /, **options: Any) -> int:
 )
 @compiled_options
 @picture_options
-@option(
+@selection_option(
     "--around",
-    section="Selection",
     metavar="ID",
     help="Draw only states with this ID or name, and what is at most two steps away.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import Command, completes, selection_option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
 from asyncstate.cli.settings import settings_from
@@ -33,9 +33,8 @@ _RUN: Final = "run:"
 @click.argument("other", metavar="[FILE|run:ID|SLS...]", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options
-@option(
+@selection_option(
     "--file",
-    section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="The SLS file that the plan was made from with --file. Only the command line names a file to compile.",

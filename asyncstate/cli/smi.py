@@ -94,10 +94,9 @@ def show(console: Console, /, module: str, **options: Any) -> int:
     ),
 )
 @click.argument("module", shell_complete=completes("module_names"))
-@option("--as", "virtual_name", section="Output", metavar="NAME", help="The virtual name. Default: the module's.")
+@option("--as", "virtual_name", metavar="NAME", help="The virtual name. Default: the module's.")
 @option(
     "--output",
-    section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write to FILE, which must not exist.",

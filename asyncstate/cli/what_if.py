@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, run_option
 from asyncstate.cli.options import config_file_options, data_option
 from asyncstate.cli.past_runs import journal_in, run_argument
 from asyncstate.cli.settings import settings_from
@@ -50,11 +50,10 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
     ),
 )
 @run_argument
-@option(
+@run_option(
     "-j",
     "--concurrency",
     "slots",
-    section="Run",
     metavar="N[..M]",
     type=SlotsType(),
     default="1..64",

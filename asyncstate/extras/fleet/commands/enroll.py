@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, option, run_option
 from asyncstate.extras.fleet.commands.completion import complete_enrolled
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...", shell_complete=complete_enrolled)
-@option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
-@option("--out", "path", section="Output", required=True, metavar="FILE", help="File for the credentials.")
+@run_option("--dir", "folder", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
+@option("--out", "path", required=True, metavar="FILE", help="File for the credentials.")
 @click.pass_obj
 def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> int:
     """Create a key for HOST, let it connect, and write its credentials to FILE, for its owner only.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import Command, completes, selection_option
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs, complete_target
@@ -30,16 +30,14 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=completes("sls"))
-@option(
+@selection_option(
     "--target",
-    section="Selection",
     metavar="EXPR",
     shell_complete=complete_target,
     help="Hosts, as in `fleet apply`. Nothing runs on them.",
 )
-@option(
+@selection_option(
     "--run",
-    section="Selection",
     metavar="RUN",
     shell_complete=complete_runs,
     help="Past run with this ID or prefix of an ID, instead of --target.",

@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("host", shell_complete=complete_hosts)
-@option("-f", "--follow", section="Output", is_flag=True, help="Follow the log until Ctrl-C.")
+@option("-f", "--follow", is_flag=True, help="Follow the log until Ctrl-C.")
 @option(
     "-n",
     "--lines",
     "number",
-    section="Output",
     type=click.IntRange(min=0),
     default=100,
     metavar="N",

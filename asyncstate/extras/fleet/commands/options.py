@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import option
+from asyncstate.cli.framework import option, run_option, selection_option, tree_option
 from asyncstate.cli.options import (
     config_file_options,
     data_option,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 progress_option: Callable[[Any], Any] = option(
     "--progress",
-    section="Output",
     default="auto",
     type=click.Choice(["auto", "live", "plain", "none"]),
     help="Show progress on standard error: a live display on a terminal, else a line for each host that ends, unless "
@@ -35,9 +34,8 @@ progress_option: Callable[[Any], Any] = option(
 
 def deadline_option(where: str = "") -> Callable[[Any], Any]:
     """Declare ``--deadline``; ``where`` limits its meaning in the help text."""
-    return option(
+    return run_option(
         "--deadline",
-        section="Run",
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
         default=60.0,
@@ -47,9 +45,8 @@ def deadline_option(where: str = "") -> Callable[[Any], Any]:
 
 def patience_option(more: str = "") -> Callable[[Any], Any]:
     """Declare ``--patience``; ``more`` is appended to the help text."""
-    return option(
+    return run_option(
         "--patience",
-        section="Run",
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
         default=600.0,
@@ -59,7 +56,6 @@ def patience_option(more: str = "") -> Callable[[Any], Any]:
 
 _report_option = option(
     "--report",
-    section="Output",
     metavar="FILE.html",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
@@ -71,17 +67,15 @@ _report_option = option(
 def compile_options(function: Any) -> Any:
     """Add the options of compilation on each host: exclusions, the environment, pillar data."""
     decorators: tuple[Callable[[Any], Any], ...] = (
-        option(
+        selection_option(
             "--exclude",
-            section="Selection",
             multiple=True,
             metavar="NAME",
             help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable.",
         ),
-        option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files."),
-        option(
+        tree_option("--saltenv", metavar="ENV", help="Environment of the SLS files."),
+        tree_option(
             "--pillar",
-            section="Tree",
             metavar="JSON|YAML",
             type=MappingType(),
             help="Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with the "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import Command, completes, run_option, selection_option
 from asyncstate.cli.options import (
     concurrency_option,
     grace_option,
@@ -55,25 +55,22 @@ _STEPS: Final = 64
 @selection_options
 @optional_connection_options
 @way_options
-@option(
+@selection_option(
     "--target",
-    section="Selection",
     metavar="EXPR",
     shell_complete=complete_target,
     help="With --ssh: the hosts of the roster to reach. Default: all.",
 )
 @test_option
 @concurrency_option(f"Number of steps at once, where their order allows it. Default: {_STEPS}.")
-@option(
+@run_option(
     "--failhard",
-    section="Run",
     is_flag=True,
     default=None,
     help="Start no more steps after one has failed; those under way finish.",
 )
-@option(
+@run_option(
     "--timeout",
-    section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
     help="Cancel the orchestration after this time and exit with 124.",

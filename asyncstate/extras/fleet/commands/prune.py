@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, run_option
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
-@option(
+@run_option(
     "--older-than",
-    section="Run",
     type=click.FloatRange(min=0),
     metavar="DAYS",
     help="Delete runs, events and logs older than DAYS days, also those of unfinished runs.",
 )
-@option("--host", "hosts", section="Run", multiple=True, metavar="HOST", help="Delete all data of HOST; repeatable.")
+@run_option("--host", "hosts", multiple=True, metavar="HOST", help="Delete all data of HOST; repeatable.")
 @connection_options
 @click.pass_obj
 def command(

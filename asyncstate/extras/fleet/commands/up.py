@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, option, run_option
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -29,48 +29,41 @@ _BETWEEN_ROUNDS = 3600.0
         ("asyncstate fleet up --dir fleet --print-config --replicas 3", "What a cluster of NATS needs for a fleet."),
     ),
 )
-@option(
+@run_option(
     "--dir",
     "folder",
-    section="Run",
     required=True,
     metavar="DIR",
     help="Folder for the keys, configuration and data of the server.",
 )
-@option(
-    "--listen", section="Run", metavar="ADDR:PORT", help="Address to listen on (127.0.0.1:4222, or as the last time)."
-)
-@option("--name", "names", section="Run", multiple=True, metavar="NAME", help="Name by which hosts reach this server.")
-@option(
+@run_option("--listen", metavar="ADDR:PORT", help="Address to listen on (127.0.0.1:4222, or as the last time).")
+@run_option("--name", "names", multiple=True, metavar="NAME", help="Name by which hosts reach this server.")
+@run_option(
     "--replicas",
-    section="Run",
     type=click.IntRange(1, 5),
     metavar="N",
     help="Number of servers of a cluster that keep each message (1).",
 )
-@option(
+@run_option(
     "--max-size",
-    section="Run",
     type=click.FloatRange(min=0.01),
     metavar="GIB",
     help="Storage limit of the server, in GiB (4, or as the last time).",
 )
-@option(
+@run_option(
     "--stream-size",
     "stream_sizes",
-    section="Run",
     multiple=True,
     metavar="NAME=GIB",
     help="Part of that limit for a stream: control, answers, data or archive; 0 for its share; repeatable.",
 )
-@option(
+@run_option(
     "--keep",
-    section="Run",
     type=click.FloatRange(min=0, min_open=True),
     metavar="DAYS",
     help="How long the server keeps runs, events and logs (7, or as the last time).",
 )
-@option("--print-config", section="Output", is_flag=True, help="Print the configuration of a NATS server; start none.")
+@option("--print-config", is_flag=True, help="Print the configuration of a NATS server; start none.")
 @click.pass_obj
 def command(
     console: Console,
