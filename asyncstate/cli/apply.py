@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option, run_option, selection_option
+from asyncstate.cli.framework import completes, new_command, option, run_option, selection_option
 from asyncstate.cli.options import (
     in_a_directory,
     metrics_option,
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
 
 
-@click.command(
+@new_command(
     "apply",
-    cls=Command,
     examples=(
         ("asyncstate apply", "The highstate: what top.sls assigns to this machine."),
         ("asyncstate plan web db --state-output full", "A dry run of two SLS files; each change is shown as a diff."),

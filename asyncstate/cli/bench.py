@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.plan import dry_run, parameters
 
 if TYPE_CHECKING:
@@ -16,9 +16,8 @@ _OF_THE_REPORT = ("profile", "plan_out", "state_output", "diffs", "quiet_ok", "d
 """Options of ``plan`` that mean little without its report."""
 
 
-@click.command(
+@new_command(
     "bench",
-    cls=Command,
     params=list(parameters(*_OF_THE_REPORT)),
     examples=(
         ("asyncstate bench", "The highstate of this machine, without a change."),

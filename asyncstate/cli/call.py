@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.salt import COMMANDS, split_arguments
 from asyncstate.cli.settings import settings_from
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 _LOOKING_UP = frozenset({"get", "item", "fetch"})
 
 
-@click.command(
+@new_command(
     "call",
-    cls=Command,
     examples=(
         ("asyncstate call test.ping", "Does asyncstate work here?"),
         ("asyncstate call cmd.run 'ls *.sls' cwd=/srv/salt", "A command, with a keyword argument."),

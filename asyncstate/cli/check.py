@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.selection import select
 
@@ -26,9 +26,8 @@ _READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|in
 """Matches an SLS that may read the pillar, itself or through another file."""
 
 
-@click.command(
+@new_command(
     "check",
-    cls=Command,
     examples=(
         ("asyncstate check --file-root ./salt --pillar-root ./pillar", "The highstate of a checkout."),
         ("asyncstate check web db --for-machine db1.yaml", "Two SLS files, as another machine would see them."),

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from asyncstate.cli.complete.shell import PROGRAMS, SHELLS, script
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.command(
+@new_command(
     "completion",
-    cls=Command,
     examples=(
         ("asyncstate completion bash > /etc/bash_completion.d/asyncstate", "For every user of bash."),
         ("asyncstate completion zsh > ~/.zfunc/_asyncstate", "For zsh, if ~/.zfunc is in fpath."),

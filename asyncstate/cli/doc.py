@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from asyncstate.cli.console import columns
-from asyncstate.cli.framework import Command, completes, selection_option
+from asyncstate.cli.framework import completes, new_command, selection_option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
 from asyncstate.nearest import nearest
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from asyncstate.report.terminal import Palette
 
 
-@click.command(
+@new_command(
     "doc",
-    cls=Command,
     examples=(
         ("asyncstate doc", "All modules."),
         ("asyncstate doc file", "The functions of a module, one per line."),

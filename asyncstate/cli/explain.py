@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.selection import select, states_called
 from asyncstate.nearest import nearest
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from asyncstate.report.profile import Profile
 
 
-@click.command(
+@new_command(
     "explain",
-    cls=Command,
     examples=(
         ("asyncstate explain nginx_conf", "A state of the highstate, by its ID or name."),
         ("asyncstate explain nginx_conf web --out json", "The same for one SLS file, for a program."),

@@ -117,6 +117,9 @@ class Command(_Explained):
         _write_examples(self.examples if ctx.meta.get(_EVERYTHING) else self.examples[:_EXAMPLES], formatter)
 
 
+new_command: Callable[..., Callable[[Any], Command]] = partial(click.command, cls=Command)
+
+
 class Root(click.Group):
     """``asyncstate``: imports a command only when it is called."""
 
@@ -154,6 +157,8 @@ class Family(_Explained, click.Group):
     ``parts`` are the sub-commands with a file of their own in the package ``folder``, imported when called: section and
     line of the help by name.
     """
+
+    command_class = Command
 
     def __init__(
         self,

@@ -7,12 +7,11 @@ from contextlib import redirect_stdout
 
 import click
 
-from asyncstate.cli.framework import Command, completes, console_of, option
+from asyncstate.cli.framework import completes, console_of, new_command, option
 
 
-@click.command(
+@new_command(
     "help",
-    cls=Command,
     examples=(
         ("asyncstate help", "All commands."),
         ("asyncstate help apply", "The usual options of a command, and examples."),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import config_file_options
 from asyncstate.cli.settings import settings_from
 from asyncstate.filesystem import is_directory, lexists, listdir, mkdir, parent, remove, rmdir
@@ -26,9 +26,8 @@ _STARTER = Path(__file__).resolve().parent.parent / "reference" / "starter_tree"
 _FOLDER = "@FOLDER@"
 
 
-@click.command(
+@new_command(
     "init",
-    cls=Command,
     examples=(
         ("asyncstate init", "The tree of this machine: /srv/salt and /srv/pillar."),
         ("asyncstate init ./first", "A tree to play with: ./first/salt and ./first/pillar."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option
+from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.selection import select
 from asyncstate.errors import CompileError
@@ -37,9 +37,8 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     return frozenset(rules)
 
 
-@click.command(
+@new_command(
     "lint",
-    cls=Command,
     examples=(
         ("asyncstate lint --file-root ./salt", "The highstate of a checkout."),
         ("asyncstate lint web --fix-diff | patch -p1 -d /", "Write the missing requisites into the files."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli import apply
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.salt import keyword, truth
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ def parameters(*unseen: str) -> Iterator[click.Parameter]:
             yield parameter
 
 
-@click.command(
+@new_command(
     "plan",
-    cls=Command,
     params=list(parameters()),
     examples=(
         ("asyncstate plan", "What the highstate would change on this machine."),

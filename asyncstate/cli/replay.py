@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import config_file_options, metrics_option, report_options
 from asyncstate.cli.past_runs import journal_in, plan_of, run_argument
 from asyncstate.cli.settings import settings_from
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.command(
+@new_command(
     "replay",
-    cls=Command,
     examples=(
         ("asyncstate replay", "The report of the last run, for instance after the terminal was closed."),
         ("asyncstate replay 4be1 --out json", "A run by the beginning of its ID, as data."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, Family, completes, option, run_option
+from asyncstate.cli.framework import Family, completes, option, run_option
 from asyncstate.cli.options import config_file_options, data_option
 from asyncstate.cli.past_runs import journal_in, plan_of, report_of, run_argument
 from asyncstate.cli.settings import settings_from
@@ -29,7 +29,6 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "list",
-    cls=Command,
     examples=(
         ("asyncstate runs list", "All runs that the journal keeps, newest first."),
         ("asyncstate runs list -n 1 --out json", "The last run, for a program."),
@@ -63,7 +62,6 @@ def list_(console: Console, /, number: int | None, **options: Any) -> int:
 
 @command.command(
     "show",
-    cls=Command,
     examples=(
         ("asyncstate runs show", "The last run."),
         ("asyncstate runs show 4be1 --out json", "A run by the beginning of its ID, for a program."),
@@ -103,7 +101,6 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
 
 @command.command(
     "diff",
-    cls=Command,
     examples=(
         ("asyncstate runs diff", "What the last run did differently from the one before."),
         ("asyncstate runs diff 4be1 latest", "Two runs, by the beginning of an ID."),
@@ -145,19 +142,17 @@ def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: lis
     from asyncstate.report.runs import run_data, run_table
 
     found = run_diff(*reports)
+    same_plan = first.digest == second.digest
     if console.out == "human":
         console.lines(run_table([first, second], console.palette()))
-        same = "the same plan" if first.digest == second.digest else "not the same plan"
-        console.lines([f"Both have {same}." if first.digest == second.digest else "Their plans differ.", ""])
+        console.lines(["Both have the same plan." if same_plan else "Their plans differ.", ""])
         console.lines(diff_lines(found, console.palette(), dry=(first.test, second.test)))
     else:
-        same_plan = first.digest == second.digest
         console.data({"a": run_data(first), "b": run_data(second), "same_plan": same_plan, **diff_data(found)})
 
 
 @command.command(
     "prune",
-    cls=Command,
     examples=(
         ("asyncstate runs prune --dry-run", "What would be forgotten now."),
         ("asyncstate runs prune --keep-runs 20 --keep-days 7", "Keep at most twenty runs, and none older than a week."),

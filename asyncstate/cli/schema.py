@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import new_command, option
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.command(
+@new_command(
     "schema",
-    cls=Command,
     examples=(
         ("asyncstate schema config > config.schema.json", "For an editor: it completes and checks options."),
         ("asyncstate schema events", "What a line of `apply --out jsonl` may be."),

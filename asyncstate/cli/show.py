@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, Family, completes, selection_option
+from asyncstate.cli.framework import Family, completes, selection_option
 from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.selection import select, states_called
@@ -32,7 +32,6 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "lowstate",
-    cls=Command,
     examples=(
         ("asyncstate show lowstate web", "The states of an SLS in the order of a serial run."),
         ("asyncstate show lowstate --out json", "Low data as Salt's state.show_lowstate returns it."),
@@ -58,7 +57,6 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "highstate",
-    cls=Command,
     examples=(("asyncstate show highstate --out yaml", "All of the highstate, as rendered."),),
 )
 @compiled_options
@@ -75,7 +73,6 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "sls",
-    cls=Command,
     examples=(("asyncstate show sls web.conf", "What one SLS file and its includes render to."),),
 )
 @click.argument("sls", nargs=-1, required=True, shell_complete=completes("sls"))
@@ -90,7 +87,6 @@ def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "top",
-    cls=Command,
     examples=(("asyncstate show top --for-machine web1.yaml", "What top.sls would assign to another machine."),),
 )
 @tree_options
@@ -112,7 +108,6 @@ def top(console: Console, /, **options: Any) -> int:
 
 @command.command(
     "graph",
-    cls=Command,
     examples=(
         ("asyncstate show graph web --format html --output web.html", "A page for a browser."),
         ("asyncstate show graph | dot -Tpdf > tree.pdf", "With Graphviz."),
@@ -158,7 +153,6 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "aggregate",
-    cls=Command,
     examples=(("asyncstate show aggregate web", "Which states of an SLS one call of the package manager installs."),),
 )
 @compiled_options
@@ -184,7 +178,6 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "impact",
-    cls=Command,
     examples=(
         ("asyncstate show impact nginx_conf", "What a change or a failure of a state causes."),
         ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.framework import Command, completes, selection_option
+from asyncstate.cli.framework import completes, new_command, selection_option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
 from asyncstate.cli.settings import settings_from
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 _RUN: Final = "run:"
 
 
-@click.command(
+@new_command(
     "diff",
-    cls=Command,
     examples=(
         ("asyncstate show diff web.plan", "What has changed in the tree since a plan was saved."),
         ("asyncstate show diff old.plan new.plan", "Two saved plans."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes
+from asyncstate.cli.framework import completes, new_command
 from asyncstate.cli.options import (
     config_options,
     grace_option,
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 
 
-@click.command(
+@new_command(
     "single",
-    cls=Command,
     examples=(
         ("asyncstate single file.managed name=/etc/motd contents='Hello' mode='0644'", "Manage one file."),
         ("asyncstate single pkg.installed vim --test", "Would vim be installed? A value without a key is the name."),

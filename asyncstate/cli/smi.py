@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, Family, completes, option
+from asyncstate.cli.framework import Family, completes, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
 
@@ -30,7 +30,6 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "check",
-    cls=Command,
     examples=(
         ("asyncstate smi check", "Which functions every provider of every virtual module has or lacks."),
         ("asyncstate smi check pkg --out json", "The providers of one virtual module, as data."),
@@ -62,7 +61,6 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "show",
-    cls=Command,
     examples=(("asyncstate smi show user", "The functions a provider of user must have."),),
 )
 @click.argument("module", shell_complete=completes("module_names"))
@@ -87,7 +85,6 @@ def show(console: Console, /, module: str, **options: Any) -> int:
 
 @command.command(
     "generate",
-    cls=Command,
     examples=(
         ("asyncstate smi generate network", "An interface from an execution module."),
         ("asyncstate smi generate ./_modules/aptly.py --as repo", "From a file, under another virtual name."),

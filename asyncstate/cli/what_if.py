@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, run_option
+from asyncstate.cli.framework import new_command, run_option
 from asyncstate.cli.options import config_file_options, data_option
 from asyncstate.cli.past_runs import journal_in, run_argument
 from asyncstate.cli.settings import settings_from
@@ -40,9 +40,8 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
         return tuple(sorted(found))
 
 
-@click.command(
+@new_command(
     "what-if",
-    cls=Command,
     examples=(
         ("asyncstate what-if", "The last run, with 1 to 64 states at once."),
         ("asyncstate what-if 4be1 -j 1,2,4,8", "Some numbers."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.cli.options import tree_options
 from asyncstate.cli.settings import settings_from
 from asyncstate.errors import AsyncStateError
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 _COMPILER = (sys.executable, "-m", "asyncstate", "lsp", "--compiler")
 
 
-@click.command(
+@new_command(
     "lsp",
-    cls=Command,
     examples=(
         ("asyncstate lsp", "What an editor starts, in the folder that it has open."),
         ("asyncstate lsp --file-root ./salt --pillar-root ./pillar", "For a tree that no configuration names."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, console_of, option, run_option
+from asyncstate.cli.framework import console_of, new_command, option, run_option
 from asyncstate.cli.options import config_options
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.connection import connection_options
@@ -32,9 +32,8 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     ctx.exit()
 
 
-@click.command(
+@new_command(
     "agent",
-    cls=Command,
     examples=(
         (
             "asyncstate fleet agent --id db1 --creds db1.creds --nats tls://fleet.example.com:4222",

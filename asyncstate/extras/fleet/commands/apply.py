@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, run_option, selection_option
+from asyncstate.cli.framework import completes, new_command, run_option, selection_option
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.ssh.session import Session
 
 
-@click.command(
+@new_command(
     "apply",
-    cls=Command,
     examples=(
         ("asyncstate fleet apply --target '*'", "The highstate of all hosts, as one run."),
         ("asyncstate fleet apply web db --target 'G@role:db or web*' --test", "A dry run of two SLS on some hosts."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import operator_of
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
 
 
-@click.command(
+@new_command(
     "attach",
-    cls=Command,
     examples=(("asyncstate fleet attach 4be1", "Watch the run whose ID has this prefix, and show its report."),),
 )
 @click.argument("run", shell_complete=complete_runs)

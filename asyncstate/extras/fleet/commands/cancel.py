@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, run_option
+from asyncstate.cli.framework import new_command, run_option
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.command(
+@new_command(
     "cancel",
-    cls=Command,
     examples=(("asyncstate fleet cancel 4be1", "The run whose ID begins so: hosts start no further states."),),
 )
 @click.argument("run", shell_complete=complete_runs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import Command, run_option
+from asyncstate.cli.framework import new_command, run_option
 from asyncstate.extras.fleet.commands.options import progress_option
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.demo import DemoFleet
 
 
-@click.command(
+@new_command(
     "demo",
-    cls=Command,
     examples=(
         ("asyncstate fleet demo", "A fleet in a temporary folder."),
         ("asyncstate fleet demo --dir /tmp/fleet --stay", "One that stays: look at its trees, change them, apply."),

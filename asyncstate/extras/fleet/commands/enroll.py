@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import Command, option, run_option
+from asyncstate.cli.framework import new_command, option, run_option
 from asyncstate.extras.fleet.commands.completion import complete_enrolled
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.command(
+@new_command(
     "enroll",
-    cls=Command,
     examples=(
         (
             "asyncstate fleet enroll db1 --dir /srv/fleet --out db1.creds",

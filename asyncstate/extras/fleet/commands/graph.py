@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, selection_option
+from asyncstate.cli.framework import completes, new_command, selection_option
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs, complete_target
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.protocol import Go, HostPlan
 
 
-@click.command(
+@new_command(
     "graph",
-    cls=Command,
     examples=(
         ("asyncstate fleet graph --target '*' --format html --output fleet.html", "The joined graph of all hosts."),
         ("asyncstate fleet graph --run 4f2a --format mermaid", "That of a run that was, to paste into Markdown."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.cli.options import data_option
 from asyncstate.extras.fleet.commands.completion import complete_hosts
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.command(
+@new_command(
     "logs",
-    cls=Command,
     examples=(
         ("asyncstate fleet logs db1", "The last lines of the agent of db1."),
         ("asyncstate fleet logs db1 --follow --lines 0", "What it logs from now on, until Ctrl-C."),

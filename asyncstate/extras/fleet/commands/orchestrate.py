@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.framework import Command, completes, run_option, selection_option
+from asyncstate.cli.framework import completes, new_command, run_option, selection_option
 from asyncstate.cli.options import (
     concurrency_option,
     grace_option,
@@ -40,9 +40,8 @@ _STEPS: Final = 64
 """The default number of concurrent steps: they only wait for hosts."""
 
 
-@click.command(
+@new_command(
     "orchestrate",
-    cls=Command,
     examples=(
         ("asyncstate fleet orchestrate orch.deploy", "The steps of orch/deploy.sls, on the hosts that each one names."),
         ("asyncstate fleet orchestrate orch.deploy --test", "A dry run: hosts show what would change."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, run_option
+from asyncstate.cli.framework import new_command, run_option
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.nats.board import NatsBoard
 
 
-@click.command(
+@new_command(
     "prune",
-    cls=Command,
     examples=(
         ("asyncstate fleet prune --older-than 2", "Everything of runs, events and logs of more than two days ago."),
         ("asyncstate fleet prune 4be1", "The run whose ID begins so, if it has ended."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import Command, run_option
+from asyncstate.cli.framework import new_command, run_option
 from asyncstate.extras.fleet.commands.completion import complete_enrolled
 
 if TYPE_CHECKING:
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.nats.folder import Folder
 
 
-@click.command(
+@new_command(
     "revoke",
-    cls=Command,
     examples=(("asyncstate fleet revoke db1 --dir /srv/fleet", "The server forgets db1's key, and cuts it off."),),
 )
 @click.argument("host", shell_complete=complete_enrolled)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import data_option
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.command("runs", cls=Command, examples=(("asyncstate fleet runs", "All runs that the server keeps."),))
+@new_command("runs", examples=(("asyncstate fleet runs", "All runs that the server keeps."),))
 @connection_options
 @data_option("human", "json", "yaml")
 @click.pass_obj

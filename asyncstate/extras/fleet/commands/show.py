@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import new_command
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import operator_of
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
 
 
-@click.command(
+@new_command(
     "show",
-    cls=Command,
     examples=(("asyncstate fleet show 4be1", "The run whose ID begins so, host by host."),),
 )
 @click.argument("run", shell_complete=complete_runs)

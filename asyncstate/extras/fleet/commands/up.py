@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import Command, option, run_option
+from asyncstate.cli.framework import new_command, option, run_option
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 _BETWEEN_ROUNDS = 3600.0
 
 
-@click.command(
+@new_command(
     "up",
-    cls=Command,
     examples=(
         ("asyncstate fleet up --dir /srv/fleet", "A server for this machine alone, to try it."),
         (

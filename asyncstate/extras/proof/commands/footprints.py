@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, Family
+from asyncstate.cli.framework import Family
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
 
@@ -30,7 +30,6 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "show",
-    cls=Command,
     examples=(
         ("asyncstate footprints show", "Every state function, and its command lines or names."),
         ("asyncstate footprints show make", "Those with 'make' in the function, the ID or the command line."),
@@ -56,7 +55,6 @@ def show(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "export",
-    cls=Command,
     examples=(
         ("asyncstate footprints export", "The argument 'footprint' of each state, to be written into the tree."),
         ("asyncstate footprints export build --out json", "The same of some states, for a program."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, completes, option, run_option
+from asyncstate.cli.framework import completes, new_command, option, run_option
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
 from asyncstate.cli.options import data_option, selection_options, tree_options
 from asyncstate.cli.selection import select, states_called
@@ -29,9 +29,8 @@ _BATCHES = 8
 explained most; not fewer, as slots wait for each other at the end."""
 
 
-@click.command(
+@new_command(
     "shake",
-    cls=Command,
     examples=(
         ("asyncstate shake web --root debian", "Every state of web.sls is delayed once, each in a new copy."),
         (
