@@ -158,7 +158,7 @@ class Family(_Explained, click.Group):
     line of the help by name.
     """
 
-    command_class = Command
+    command_class: type[click.Command] | None = Command
 
     def __init__(
         self,
