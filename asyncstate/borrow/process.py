@@ -14,7 +14,7 @@ from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -27,12 +27,11 @@ from asyncstate.process.descriptors import Thread, room
 from asyncstate.process.lineage import start
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable
 
     from asyncstate.borrow.interpreter import SaltPython
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 _PIECE = 1 << 16
 _TICK = 1.0

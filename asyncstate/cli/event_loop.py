@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within, note, waking
 from asyncstate.errors import ConfigError
@@ -15,11 +15,10 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.process.descriptors import spare_memory
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.config.files import (
     Project,
@@ -23,13 +23,12 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import near_miss
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import msgspec
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 _ENV_PREFIX = "ASYNCSTATE_"
 _ENV_OF_THE_COMMAND_LINE = frozenset({"ASYNCSTATE_CONFIG"})

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from asyncstate.config.values import base_directory, convert, prefix_of
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
 
-if TYPE_CHECKING:
-    import logging
-
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 Roots = dict[str, list[str]]
 ROOT_OPTIONS = ("file_roots", "pillar_roots")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from asyncstate.dunders.context import current
 from asyncstate.interfaces.base import HIDDEN_STUB
@@ -25,12 +25,11 @@ from asyncstate.interfaces.structure import mismatches
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
-    import logging
     from types import ModuleType
 
     from asyncstate.interfaces.base import Declared, Interface
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 Function = Callable[..., Any]
 Exports = Mapping[str, Function]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import AsyncStateError, JournalError
 from asyncstate.journal.entry import Header, end_line, entry_of
@@ -15,7 +15,6 @@ from asyncstate.model.encode import encoded
 from asyncstate.model.event import RunFinished, RunStarted, encode_event
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Iterable
 
     from asyncstate.config.settings import Settings
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     Plan = tuple[str, Callable[[], Iterable[bytes]]]
     """The key of a plan, and a function that makes its record: pieces of JSON."""
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 
 class Keeper:

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from contextlib import nullcontext, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Final, Self
 
 from asyncstate.errors import JournalError, PlanError
 from asyncstate.journal.entry import (
@@ -44,13 +44,12 @@ from asyncstate.nearest import nearest_id
 from asyncstate.residue import is_locked, left_file
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Iterator
 
     from asyncstate.model.event import AnyEvent
     from asyncstate.plans.record import PlanRecord
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 LATEST = "latest"
 """Names the last run, in place of an ID."""

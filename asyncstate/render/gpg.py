@@ -12,11 +12,9 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.process.child import run_child
 
 if TYPE_CHECKING:
-    import logging
-
     from asyncstate.render.context import RenderContext
 
-logger: logging.Logger = get_logger(__name__)
+logger: Final = get_logger(__name__)
 
 _MESSAGE: Final = re.compile(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", re.DOTALL)
 _PATIENCE: Final = 120

@@ -9,10 +9,9 @@ from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Mapping
 
-logger: logging.Logger = get_logger(__name__)
+logger: Final = get_logger(__name__)
 
 KNOWN_OPTIONS: Final = frozenset(
     {

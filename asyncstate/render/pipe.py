@@ -25,7 +25,6 @@ from asyncstate.render.context import CallableMap, Files, RenderContext
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, MutableSet
 
     from asyncstate.data.yaml.compose import KeyLines
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallableMap", "Files", "RenderContext", "Rendered", "parse_pipe", "render_sls", "render_text"]
 
-logger: logging.Logger = get_logger(__name__)
+logger: Final = get_logger(__name__)
 
 _DEFAULT: Final = "jinja|yaml"
 _OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}

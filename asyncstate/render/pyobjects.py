@@ -23,12 +23,11 @@ from asyncstate.render.py import failed_at, program_error
 from asyncstate.salt_compat.importing import PROGRAM_BUILTINS
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Container, Iterator, Mapping
 
     from asyncstate.render.context import RenderContext
 
-logger: logging.Logger = get_logger(__name__)
+logger: Final = get_logger(__name__)
 
 _IMPORT: Final = re.compile(r"\s*import\s+(?P<url>salt://\S+)\s*$")
 _FROM: Final = re.compile(r"\s*from\s+(?P<url>salt://\S+)\s+import\s+(?P<names>.*)$")

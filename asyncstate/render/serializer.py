@@ -24,13 +24,12 @@ from asyncstate.errors import RenderError
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
-    import logging
     from xml.etree.ElementTree import Element
 
     from jinja2 import Environment
     from jinja2.parser import Parser
 
-logger: logging.Logger = get_logger(__name__)
+logger: Final = get_logger(__name__)
 
 _PROFILE_LEVEL: Final = 15
 _FORMATS: Final = ("yaml", "json", "text")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate import filesystem
 from asyncstate.data.release import SALT_VERSION
@@ -21,10 +21,9 @@ from asyncstate.sources import grains_hardware, grains_network, grains_os
 from asyncstate.sources.pillar_merge import merge_recurse
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Mapping
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 _SYSTEM_GRAINS = "/etc/salt/grains"
 

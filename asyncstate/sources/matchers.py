@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
 from asyncstate.logs.loggers import get_logger
@@ -18,12 +18,11 @@ from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.data.paths import Fits
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 _OPERATORS = frozenset({"and", "or", "not", "(", ")"})
 _ENGINES = {

@@ -7,7 +7,7 @@ PillarError, each with file and line; a pillar with mistakes is never returned.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import Issue, PillarError, RenderError
 from asyncstate.logs.loggers import get_logger
@@ -17,13 +17,12 @@ from asyncstate.sources.pillar_merge import merge
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Mapping
 
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.topfile import Render, Rendered
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 FAILED = "Pillar failed to render with the following messages:"
 NOT_A_DICTIONARY = "Pillar data must be formatted as a dictionary, unless pillar_enc is specified."

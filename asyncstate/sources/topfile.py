@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -19,13 +19,12 @@ from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile, top_path
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Iterable, Mapping
 
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.matchers import Matcher
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 NO_STATES_TAG = "no_|-states_|-states_|-None"
 NO_MATCH = "No Top file or master_tops data matches found. Please see master log for details."

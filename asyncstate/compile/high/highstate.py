@@ -16,7 +16,7 @@ import fnmatch
 import re
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, fits_nothing, normalise, take_excludes, take_extends
 from asyncstate.errors import AsyncStateError, RenderError
@@ -27,7 +27,6 @@ from asyncstate.pattern import lazy_pattern
 from asyncstate.sources.fileclient import sls_names
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
@@ -45,7 +44,7 @@ _ANY_ENVIRONMENT = "_xenv"
 _SEARCHED = 2_000
 """The number of SLS files that are searched for a missing ID, at most."""
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 
 def nowhere(_sls: str, _env: str) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data import merging
 from asyncstate.data.codec import decode, decode_dict, decode_list, decode_tuple, encode
@@ -37,7 +37,6 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.utils.yaml import YAMLError, safe_load
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Iterable
 
 __all__ = [
@@ -79,7 +78,7 @@ __all__ = [
     "traverse_dict_and_list",
 ]
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 
 class CaseInsensitiveDict(MutableMapping[Any, Any]):

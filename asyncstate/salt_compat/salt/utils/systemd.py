@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from asyncstate.logs.loggers import get_logger
 from asyncstate.process.child import run_child
@@ -13,10 +13,7 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.path import which
 
-if TYPE_CHECKING:
-    import logging
-
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 _Context = MutableMapping[str, Any] | None
 

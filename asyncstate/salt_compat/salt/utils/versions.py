@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import warnings
 from functools import total_ordering
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.logs.loggers import get_logger
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.version import SaltStackVersion
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 _PARTS = re.compile(r"(\d+|[a-z]+|\.)")
 _OPERATORS = {"<": {-1}, "<=": {-1, 0}, "==": {0}, ">=": {0, 1}, ">": {1}, "!=": {-1, 1}}

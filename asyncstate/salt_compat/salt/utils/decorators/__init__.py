@@ -6,7 +6,7 @@ import functools
 import inspect
 import shlex
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.logs.loggers import get_logger
 from asyncstate.process.child import run_child
@@ -17,10 +17,9 @@ from asyncstate.salt_compat.salt.utils.args import clean_kwargs
 from asyncstate.salt_compat.salt.utils.versions import version_cmp
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable
 
-log: logging.Logger = get_logger(__name__)
+log: Final = get_logger(__name__)
 
 
 class depends:  # noqa: N801 - a decorator
