@@ -12,7 +12,6 @@ from asyncstate.compile.effects.footprint import Footprints, add_footprints
 from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.surroundings import Surroundings
-from asyncstate.compile.effects.transactions import Transactions, call_hook
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.stages import add_file_order, add_stages, effective_stages
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.observed import Learned
     from asyncstate.compile.effects.package_contents import PackageKnowledge
+    from asyncstate.compile.effects.transactions import Transactions
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.ordering import Ordered
@@ -217,9 +217,14 @@ class Planning(Value):
         return self.machine.packages(str(self.grains.get("os_family")))
 
     def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
-        """Return what forms transactions; None if the tree or the options already say what to aggregate."""
+        """Return what forms transactions; None if no module can, or if the options already say what to aggregate."""
         if self.opts.get("state_aggregate") is not None:
             return None
+        modules = dict.fromkeys(chunk.state for chunk in builder.chunks)
+        if not any(self.capabilities.has(module, MOD_TRANSACTION) for module in modules):
+            return None
+        from asyncstate.compile.effects.transactions import Transactions, call_hook  # noqa: PLC0415 - few modules can
+
         explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
         waiting = {of for of, references in remote.items() if not all(each.reverse for each in references)}
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _CONDITIONS_CHECKED = frozenset({"met", "change", "skip_watch"})
 _MOST_FUNCTIONS = 5
 _MOST_RENDERED = 3
+_MOST_STATES = 10
 _MUCH = 0.2
 """The share of the whole time that makes a phase worth a look."""
 _HINTS = {
@@ -193,9 +194,9 @@ def recorded(lines: Iterable[bytes]) -> Profile:
     return profile
 
 
-def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) -> Iterator[str]:
+def profile_lines(profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:
     """Yield the profile as text; nothing if no state ran."""
-    slowest = profile.slowest(number)
+    slowest = profile.slowest(_MOST_STATES)
     if not slowest:
         return
     wall = profile.wall or max(timing.ended for timing in profile.finished)
