@@ -15,6 +15,7 @@ from asyncstate.run.machine import Machine
 if TYPE_CHECKING:
     from asyncstate.analyse.recording import Recording
     from asyncstate.model.plan import Plan
+    from asyncstate.plans.record import PlanRecord
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -23,6 +24,11 @@ class Rules(msgspec.Struct, frozen=True):
     exclusive: frozenset[int] = frozenset()
     lanes: Mapping[int, Sequence[str]] = {}
     limits: Mapping[str, int] = {}
+
+    @classmethod
+    def of(cls, record: PlanRecord) -> Rules:
+        """Return the limits that a record of a plan names."""
+        return cls(record.exclusive, record.lanes_of, record.lanes)
 
 
 class Simulation(msgspec.Struct, frozen=True):

@@ -84,9 +84,7 @@ def _known(journal: Journal, started: RunStarted) -> Past | None:
         from asyncstate.analyse.simulate import Rules
 
         source = source_text(entry.begun, time.time())
-        found = past(
-            record.plan(), seconds, started.concurrency, Rules(record.exclusive, record.lanes_of, record.lanes), source
-        )
+        found = past(record.plan(), seconds, started.concurrency, Rules.of(record), source)
         if found is not None:
             return found
     return None

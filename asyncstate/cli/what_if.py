@@ -78,7 +78,7 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], **opti
     record = journal.plan(entry.id)
     plan = record.plan()
     times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))
-    found = what_if(plan, times, slots, Rules(record.exclusive, record.lanes_of, record.lanes))
+    found = what_if(plan, times, slots, Rules.of(record))
     if console.out == "human":
         console.lines(what_if_lines(found, console.palette()))
     else:

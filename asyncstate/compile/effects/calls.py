@@ -9,6 +9,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.compile.effects.resources import ENVIRONMENT, PATH, TREE
 from asyncstate.model.hooks import SLOT
 from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
@@ -52,7 +53,7 @@ def slots_read(args: dict[str, Any]) -> CallsRead | None:
         return None
     calls = [match.groups() for match in map(_IN_SLOT.match, slots) if match is not None]
     read = _calls_read(calls, "a slot")
-    return CallsRead(("environ:process", "grains", *read.reads), read.unknown)
+    return CallsRead((ENVIRONMENT, "grains", *read.reads), read.unknown)
 
 
 class Templates:
@@ -110,7 +111,7 @@ def texts(value: Any, *, keys: bool = False) -> Iterator[str]:
 def _variables_name(args: Mapping[str, Any]) -> list[str]:
     """Return the files that the variables of a template name."""
     given = texts([args.get("context"), args.get("defaults")], keys=True)
-    return [f"path:{posixpath.normpath(text)}/**" for text in given if text.startswith("/") and text.strip("/")]
+    return [f"{PATH}{posixpath.normpath(text)}{TREE}" for text in given if text.startswith("/") and text.strip("/")]
 
 
 def _is_of_files(function: str) -> bool:
@@ -125,7 +126,7 @@ def _calls_read(calls: Iterable[tuple[str | Any, ...]], where: str) -> CallsRead
         if not _is_of_files(function):
             continue
         paths = [path.rstrip("/") for path in _PATH.findall(arguments)]
-        found.update((f"path:{path}/**", None) for path in paths if path)
+        found.update((f"{PATH}{path}{TREE}", None) for path in paths if path)
         if not paths and not unknown:
             unknown = f"{where} calls {function}, whose reads are unknown"
     return CallsRead(tuple(found), unknown)

@@ -6,14 +6,13 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import texts
-from asyncstate.compile.effects.resources import PATH, TREE
+from asyncstate.compile.effects.resources import ENVIRONMENT, PATH, TREE
 from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ENVIRONMENT = "environ:process"
 _ARGUMENTS_OF_STATES = frozenset({"onlyif", "unless"})
 """Conditions whose commands run in the state's folder and shell, as its user and with its variables."""
 
@@ -21,7 +20,7 @@ _READ_BY_MODULES = {
     "cmd": "",
     "config": "",
     "cron": "cron:",
-    "environ": _ENVIRONMENT,
+    "environ": ENVIRONMENT,
     "file": "",
     "grains": "",
     "group": "group:",
@@ -105,7 +104,7 @@ def _command(text: str, args: dict[str, Any]) -> Tested:
     runs_in = [*_paths([args.get("shell"), args.get("prepend_path"), args.get("root")])]
     if isinstance(folder, str) and folder.startswith("/"):
         runs_in.append(f"{PATH}{posixpath.normpath(folder)}")
-    return Tested((_ENVIRONMENT, *runs_as, *runs_in, *map(_with_all_below, touched)), effects.unknown, programs)
+    return Tested((ENVIRONMENT, *runs_as, *runs_in, *map(_with_all_below, touched)), effects.unknown, programs)
 
 
 def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:

@@ -20,9 +20,9 @@ from asyncstate.compile.effects.declared import Footprint, says_it_itself
 from asyncstate.compile.effects.formula import HOLDERS, Touching
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.resources import ENTRY, PATH, TREE
+from asyncstate.compile.effects.resources import ENTRY, ENVIRONMENT, PATH, TREE
 from asyncstate.compile.effects.scoreboard import Scoreboard
-from asyncstate.compile.effects.surroundings import ENVIRONMENT, RELOADS, around
+from asyncstate.compile.effects.surroundings import RELOADS, around
 from asyncstate.compile.low.salt_sources import SCRIPTS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT

@@ -35,10 +35,7 @@ def claims_of_patterns(
         if chunk.function != "git.config_unset":
             continue
         try:
-            names, values = (
-                re.compile(_name(chunk)),
-                re.compile(str(chunk.args.get("value_regex") or "")),
-            )
+            names, values = re.compile(_name(chunk)), re.compile(str(chunk.args.get("value_regex") or ""))
         except re.error:  # git's expressions are not Python's
             continue
         for other in settings:

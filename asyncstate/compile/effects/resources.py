@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PATH = "path:"
+ENVIRONMENT = "environ:process"
 TREE = "/**"
 ENTRY = "#"
 """What stands between a file, or a plain name, and the key of an entry."""

@@ -10,7 +10,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import texts
-from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folders_above
+from asyncstate.compile.effects.resources import ENTRY, ENVIRONMENT, PATH, TREE, folders_above
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
 from asyncstate.model.requisite import CONDITIONS
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.sources.fileclient import FileClient
 
-ENVIRONMENT = "environ:process"
 GRAINS = "grains"
 PILLAR = "pillar"
 PLUGINS = "plugins"
