@@ -80,8 +80,6 @@ class _Listeners:
                     if isinstance(target, (dict, list)):
                         message = f'Illegal requisite "{target}" in SLS "{draft.sls}", please check your syntax.\n'
                         self._findings.error_at("E304", message, draft.file, draft.line)
-                    elif target is None:
-                        self._warn(draft, f"'{key}: {module}' names nothing")
                     else:
                         yield str(module), target
             elif isinstance(item, str):

@@ -49,12 +49,13 @@ def test_a_bare_name_is_the_first_state_that_has_it():
     assert warnings(tree) == ["listen names 'gone', which is no state of this tree (state 'a' in SLS 's')"]
 
 
-def test_a_target_that_does_not_exist_is_a_row():
-    compiled = plan("a: {test.nop: [{listen: [{test: 'c*'}]}]}\nc1: test.nop\n")
+@rows(("target", "shown"), [("'c*'", "c*"), ("null", "None"), ("5", "5")])
+def test_a_target_that_does_not_exist_is_a_row(target, shown):
+    compiled = plan(f"a: {{test.nop: [{{listen: [{{test: {target}}}]}}]}}\nc1: test.nop\n")
     assert compiled.rows == {
-        "Listen_Error_|-listen_c*_|-listen_test_|-Listen_Error": {
-            "comment": "Referenced state test: c* does not exist",
-            "name": "listen_test:c*",
+        f"Listen_Error_|-listen_{shown}_|-listen_test_|-Listen_Error": {
+            "comment": f"Referenced state test: {shown} does not exist",
+            "name": f"listen_test:{shown}",
             "result": False,
             "changes": {},
         }
@@ -95,6 +96,8 @@ UNKNOWN = "Referenced state does not exist for requisite [{}] in state [a] in SL
         ("listen: [{cmd: nginxx}]", "listen: (cmd: nginxx)", "declare it, or remove it from listen"),
         ("listen_in: [{cmd: gone}]", "listen_in: (cmd: gone)", "declare it, or remove it from listen_in"),
         ("listen: [{test: 5}]", "listen: (test: 5)", "declare it, or remove it from listen"),
+        ("listen: [{test: null}]", "listen: (test: None)", "declare it, or remove it from listen"),
+        ("listen_in: [{test: null}]", "listen_in: (test: None)", "declare it, or remove it from listen_in"),
     ],
 )
 def test_a_name_that_no_state_has_is_a_mistake_with_a_hint(argument, reference, hint):
@@ -112,7 +115,6 @@ def test_the_hint_is_for_the_environment_of_the_state():
 @rows(
     ("value", "told"),
     [
-        ("[{test: null}]", "'listen_in: test' names nothing"),
         ("[gone]", "listen_in names 'gone', which is no state of this tree"),
         ("[[nginx]]", "listen_in: ['nginx'] is ignored: it needs to be a module and its target"),
         ("[5]", "listen_in: 5 is ignored: it needs to be a module and its target"),
