@@ -82,8 +82,8 @@ async def configurable_test_state(
     return row
 
 
-async def show_notification(name: str, text: str | None = None, **kwargs: Any) -> Row:
-    """Succeed with ``text`` as the comment; ``**kwargs`` are ignored."""
+async def show_notification(name: str, text: Any = None, **kwargs: Any) -> Row:
+    """Succeed with ``text``, of any type, as the comment; ``**kwargs`` are ignored."""
     if not text:
         raise InvocationError("Missing required argument text.")
     return _row(name, result=True, comment=text)

@@ -23,3 +23,4 @@ gone: probe.nothing
 none_such: nothing.run
 missing: {file.managed: []}
 umask: {probe.run: [{umask: zz}]}
+notified: {test.show_notification: [{text: [a, b]}]}
