@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Contradiction
 
 _SOURCES = (*(kind.value for kind in KINDS), SET, GROUP)
+_REORDERED = 3
+"""Fewer requisites than these stand by target already."""
 
 
 class PlanBuilder:
@@ -114,7 +116,7 @@ class PlanBuilder:
             if index >= 0:
                 found[index] = tuple(
                     Requisite(KINDS[one & KIND_MASK], number[one >> KIND_BITS])
-                    for one in packed
+                    for one in (packed if len(packed) < _REORDERED else _by_target(packed))
                     if number[one >> KIND_BITS] >= 0
                 )
         return tuple(found)
@@ -168,3 +170,9 @@ class PlanBuilder:
             saltenv=saltenv,
             digest=plan_digest(self.chunks, nodes, self.dag, self.contingent),
         )
+
+
+def _by_target(packed: dict[int, None]) -> Sequence[int]:
+    """Return the requisites of a draft by target, each where it is first named: ``mod_watch`` sees this order."""
+    places: dict[int, int] = {}
+    return sorted(packed, key=lambda one: places.setdefault(one >> KIND_BITS, len(places)))

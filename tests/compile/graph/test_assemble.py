@@ -84,6 +84,8 @@ def test_a_plan_has_the_edges_and_requisites_between_the_nodes_that_are_left(par
     assert len(made.requisites) == len(builder.chunks)
     for draft in range(len(before.drafts)):
         expected = [Requisite(KINDS[kind], number[node]) for kind, node in before.requisites_of(draft)]
+        named = list(dict.fromkeys(each.node for each in expected))
+        expected.sort(key=lambda each: named.index(each.node))
         if number[draft] >= 0:
             assert made.requisites[number[draft]] == tuple(each for each in expected if each.node >= 0)
     assert not graph.after, "it is not held twice"
