@@ -29,7 +29,7 @@ def requested_contents(
     context: dict[str, Any] | None = None,
     defaults: dict[str, Any] | None = None,
 ) -> str | bytes | None:
-    """Return the contents to write, rendered if there is a ``template``; None if the state has none."""
+    """Return the contents to write, rendered if there is a ``template``; None if the state has none, or null."""
     if contents_pillar is not None:
         wanted, origin = (
             _lookup("pillar.get", "Pillar", contents_pillar, delimiter),
@@ -40,9 +40,9 @@ def requested_contents(
             _lookup("grains.get", "Grain", contents_grains, delimiter),
             f"contents_grains {contents_grains}",
         )
-    elif contents is not None:
-        wanted, origin = contents, "'contents'"
     else:
+        wanted, origin = contents, "'contents'"
+    if wanted is None:  # not given, or a key without a value
         return None
     if not allow_empty and not wanted:
         raise ContentsError(

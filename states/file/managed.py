@@ -108,6 +108,7 @@ def managed(
         notes["warnings"] = [
             "The 'file_mode' argument will be ignored.  Please use 'mode' instead to set file permissions."
         ]
+    replace = replace and bool(source or any(text is not None for text in (contents, contents_pillar, contents_grains)))
     try:
         contents = requested_contents(
             contents,
@@ -122,7 +123,6 @@ def managed(
         )
     except ContentsError as error:
         return failed(name, str(error)) | notes
-    replace = replace and bool(source or contents is not None)
     user = owner_of(kwargs, user)
     if not create and stat.S_IFMT(_mode_at(name, follow_symlinks=follow_symlinks)) not in {stat.S_IFREG, stat.S_IFLNK}:
         return unchanged(name, f"File {name} is not present and is not set for creation") | notes

@@ -209,6 +209,22 @@ def test_contents_from_pillar_and_grains(plugins, tmp_path):
         path.unlink()
 
 
+@pytest.mark.parametrize("more", [{"contents_pillar": "none"}, {"contents_grains": "none"}])
+@pytest.mark.parametrize("given", [{}, {"template": "jinja"}, {"allow_empty": False}])
+def test_a_key_without_a_value_gives_no_contents(plugins, tmp_path, more, given):
+    """Rows of Salt: a new file is empty, and a file keeps what it has."""
+    plugins.pillar["none"] = plugins.grains["none"] = None
+    new, old = tmp_path / "new", tmp_path / "old"
+    old.write_text("kept\n")
+    dry, made, _ = plugins.three_runs("file.managed", name=str(new), **more, **given)
+    assert (dry["result"], dry["changes"]) == (None, {"newfile": str(new)})
+    assert (made["result"], made["comment"], made["changes"]) == (True, "Empty file", {"new": f"file {new} created"})
+    dry, same, _ = plugins.three_runs("file.managed", name=str(old), **more, **given)
+    assert (dry["result"], dry["comment"]) == (True, f"The file {old} is in the correct state")
+    assert (same["result"], same["comment"], same["changes"]) == (True, f"File {old} is in the correct state", {})
+    assert (new.read_text(), old.read_text()) == ("", "kept\n")
+
+
 def test_source_of_the_file_roots(plugins, tmp_path):
     source = plugins.salt_file("app/conf", "from salt\n")
     source.chmod(0o755)
