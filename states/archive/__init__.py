@@ -118,7 +118,7 @@ def extracted(
         row = job.row(name, unpacked=needed or by_hash, by_hash=by_hash, missing=missing) | notes
     except _Refusal as refusal:
         done = _filesystem.changes_so_far() if refusal.result is False else {}
-        return make_row(name, refusal.comment, {**job.changes, **done}, result=refusal.result) | notes
+        return make_row(refusal.source or name, refusal.comment, {**job.changes, **done}, result=refusal.result) | notes
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:

@@ -22,12 +22,13 @@ _STRIP = re.compile(r"""--strip(?:-components)?(?:\s+|=)["']?(\d+)["']?""")
 
 
 class Refusal(Exception):
-    """The state ends early; the message is its comment."""
+    """The state ends early; the message is its comment. The row is named after a ``source`` that cannot be had."""
 
-    def __init__(self, comment: str, result: bool | None = False) -> None:
+    def __init__(self, comment: str, result: bool | None = False, *, source: str | None = None) -> None:
         super().__init__(comment)
         self.comment = comment
         self.result = result
+        self.source = source
 
 
 def refuse(comment: str, result: bool | None = False) -> NoReturn:
@@ -180,7 +181,7 @@ class ArchiveSource:
                 result=None,
             )
         if not row["result"]:
-            raise Refusal(row["comment"])
+            raise Refusal(row["comment"], source=redacted(self.source))
         self.cached = (
             __salt__["cp.cache_file"](self.source, str(__env__))
             if self.source.startswith("salt://")

@@ -11,7 +11,7 @@ from asyncstate.errors import CommandExecutionError
 
 from . import texts
 from .arguments import expand, file_problem, misspelt, string_list, warn_needless_hash
-from .sources import paired, rendered_texts
+from .sources import SourceError, paired, rendered_texts, without_text
 from .transfer import touch
 
 
@@ -110,6 +110,8 @@ def _prepared(
     if filesystem.judges() or not missing:  # before the file is made
         try:
             chunks = rendered_texts(pairs, template, context, defaults) if pairs else string_list(text)
+        except SourceError as error:
+            return without_text(error)
         except (CommandExecutionError, OSError, UnicodeError) as error:
             return failed(name, str(error))
     if missing:

@@ -15,7 +15,7 @@ from . import texts
 from .accumulators import accumulated_for_this_state
 from .arguments import expand, file_problem, warn_needless_hash
 from .managed import managed
-from .sources import paired, rendered_texts
+from .sources import SourceError, paired, rendered_texts, without_text
 
 _NO_MODE = "Mode was not defined. How to process the file?"
 _NO_CONTENT = "Content can only be empty if mode is ['delete']"
@@ -260,6 +260,8 @@ def blockreplace(
         text = f"{text}\n{collected}" if text else str(collected)
     try:
         text += "".join(rendered_texts(pairs, template, context, defaults))
+    except SourceError as error:
+        return without_text(error)
     except CommandExecutionError as error:
         return failed(name, str(error))
     try:

@@ -392,7 +392,7 @@ def test_an_archive_of_the_file_roots(plugins, tmp_path, package):
     assert (again["result"], again["changes"]) == (True, {})
     assert (tmp_path / "file_roots" / "base" / "pkg.tar.gz").exists()
     row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source="salt://no.tar.gz")
-    assert (row["result"], row["changes"]) == (False, {})
+    assert (row["name"], row["result"], row["changes"]) == ("salt://no.tar.gz", False, {})
 
 
 def test_a_dry_run_downloads_no_archive(plugins, tmp_path):

@@ -288,6 +288,19 @@ def test_bad_arguments_change_nothing(plugins, path, state, arguments, comment):
     assert path.read_text() == "aaa\nbbb\naaa\n"
 
 
+@pytest.mark.parametrize("state", ["append", "prepend", "blockreplace"])
+@pytest.mark.parametrize("argument", [{"source": "salt://nope"}, {"sources": ["salt://nope"]}])
+def test_the_row_of_a_source_that_is_not_there_is_named_after_it(plugins, path, state, argument):
+    path.write_text("#-- start managed zone --\n#-- end managed zone --\n")
+    assert plugins.state(f"file.{state}", name=str(path), **argument) == {
+        "name": "salt://nope",
+        "changes": {},
+        "result": False,
+        "comment": "Failed to load template file salt://nope",
+        "data": [],
+    }
+
+
 @pytest.mark.parametrize("state", ["append", "replace", "comment", "keyvalue", "blockreplace", "line"])
 def test_a_failed_write_keeps_the_file(plugins, path, state, monkeypatch):
     path.write_text("on\n#-- start managed zone --\n#-- end managed zone --\n")
