@@ -43,13 +43,13 @@ def absent(name: str, **kwargs: Any) -> Row:
         if filesystem.foretells():
             filesystem.require_removable(path)
         if is_dry_run():
-            return would_change(name, f"{kind.title()} {path} is set for removal", {"removed": name})
+            return would_change(name, f"{kind.title()} {name} is set for removal", {"removed": name})
         __salt__["file.remove"](path, force=True)
     except OSError as error:
         return failed(name, f"Could not remove '{path}': {error}")
     except CommandExecutionError as error:
         return failed(name, str(error))
-    return changed(name, f"Removed {kind} {path}", {"removed": name})
+    return changed(name, f"Removed {kind} {name}", {"removed": name})
 
 
 def exists(name: str, **kwargs: Any) -> Row:

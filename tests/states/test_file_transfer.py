@@ -31,6 +31,15 @@ def mode_of(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.parametrize("slash", ["/", "//"])
+def test_absent_tells_the_name_as_it_was_given(plugins, tmp_path, slash):
+    (tmp_path / "p").mkdir()
+    name = f"{tmp_path}/p{slash}"
+    dry, real, _ = plugins.three_runs("file.absent", name=name)
+    assert dry["comment"] == f"Directory {name} is set for removal"
+    assert (real["comment"], real["changes"]) == (f"Removed directory {name}", {"removed": name})
+
+
 @pytest.mark.parametrize("kind", ["file", "directory", "link"])
 def test_absent(plugins, tmp_path, kind):
     path = tmp_path / "p"
