@@ -251,6 +251,15 @@ def test_no_temporary_file_is_a_change_of_its_call(tmp_path, make):
         assert filesystem.changes_so_far() == {}
 
 
+def test_the_cache_directory_is_no_change_nor_are_the_folders_made_for_it(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.opts["cachedir"] = str(tmp_path / "made/for/cache")
+    with harness.calling():
+        filesystem.makedirs(str(tmp_path / "made/for/cache/extrn_files"))
+        filesystem.makedirs(str(tmp_path / "made/for/cached"))
+        assert filesystem.changes_so_far() == {"created": [str(tmp_path / "made/for/cached")]}
+
+
 def test_the_file_that_a_temporary_one_becomes_is_a_change(tmp_path):
     with PluginHarness(tmp_path).calling():
         descriptor, path = residue.temporary_file(directory=str(tmp_path))

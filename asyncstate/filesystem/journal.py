@@ -52,7 +52,7 @@ def changes_so_far() -> dict[str, list[str]]:
     """Return the changes of the current call: lists of paths, in order, under the kind of change.
 
     The keys are "created", "changed", "removed" and "removed in part" (a directory); a key without paths is left out.
-    So are files of the cache directory, and temporary files that no longer exist.
+    So are the cache directory with its files and the folders made for it, and temporary files that no longer exist.
     """
     call = current.get(None)
     if call is None or not call.done:
@@ -64,7 +64,10 @@ def changes_so_far() -> dict[str, list[str]]:
         deed: [
             path
             for path, done in deeds
-            if done == deed and not path.startswith(internal) and (done == "removed" or _stands(path))
+            if done == deed
+            and not path.startswith(internal)
+            and not cache.startswith(os.path.join(path, ""))
+            and (done == "removed" or _stands(path))
         ]
         for deed in _DEEDS
     }
