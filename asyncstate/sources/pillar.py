@@ -96,7 +96,7 @@ class _Compiler:
         targets = self._merged_tops()
         names = self._matches(targets)
         top_issues, self.issues = self.issues, []
-        pillar = self._initial_pillar()
+        pillar: dict[str, Any] = {}
         for env in self._in_env_order(names):
             rendered: dict[str, dict[str, Any] | None] = {}
             for sls in self._expanded(names[env], env):
@@ -107,12 +107,6 @@ class _Compiler:
         if self._opts.get("pillar_opts"):
             pillar["master"] = {key: value for key, value in self._opts.items() if key != "pillar"}
         return self._merge(pillar, copy.deepcopy(self._override))
-
-    def _initial_pillar(self) -> dict[str, Any]:
-        """Return the base for merging SLS: the override, so its keys and list items come first, as in Salt."""
-        if self._opts.get("pillar_source_merging_strategy") == "list":
-            return {}
-        return copy.deepcopy(self._override)
 
     def _merge(self, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
         return merge(

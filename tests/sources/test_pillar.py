@@ -1,3 +1,4 @@
+import json
 from collections import OrderedDict
 
 import pytest
@@ -61,10 +62,30 @@ def test_targets_globs_and_override():
     override = {"nested": {"b": 99}, "list": [2]}
     pillar = compiled(files, override)
     assert pillar == {"motd": "debian", "nested": {"a": 1, "b": 99, "c": 3}, "list": [2], "one": 1}
-    assert list(pillar["nested"]) == ["b", "a", "c"]
+    assert list(pillar) == ["motd", "nested", "list", "one"]
+    assert list(pillar["nested"]) == ["a", "b", "c"]
     pillar["nested"]["b"] = 0
     assert override == {"nested": {"b": 99}, "list": [2]}
-    assert compiled(files, override, pillar_merge_lists=True)["list"] == [2, 1]
+    assert compiled(files, override, pillar_merge_lists=True)["list"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "recorded"),
+    [
+        ({}, '{"l": [2, 3], "n": {"l": [9], "z": 1}, "k": 1, "new": 1}'),
+        ({"pillar_merge_lists": True}, '{"l": [1, 2, 5, 3], "n": {"l": [1, 9], "z": 1}, "k": 1, "new": 1}'),
+        ({"pillar_source_merging_strategy": "recurse"}, '{"l": [2, 3], "n": {"l": [9], "z": 1}, "k": 1, "new": 1}'),
+        ({"pillar_source_merging_strategy": "overwrite"}, '{"l": [2, 3], "n": {"l": [9]}, "k": 1, "new": 1}'),
+    ],
+)
+def test_the_override_comes_after_what_files_give(options, recorded):
+    """The pillar of ``salt-call state.apply pillar=…``, with the order of its keys and of the items of its lists."""
+    files = {
+        "top.sls": "base: {'*': [p, r]}",
+        "p.sls": "{l: [1, 2], n: {l: [1], z: 1}}",
+        "r.sls": "{l: [5], k: 1}",
+    }
+    assert json.dumps(compiled(files, {"new": 1, "l": [2, 3], "n": {"l": [9]}}, **options)) == recorded
 
 
 def test_an_include_of_two_names_is_the_first_and_dots_that_lead_nowhere_mean_the_root():
