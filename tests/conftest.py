@@ -119,6 +119,23 @@ def _encodable(data):
     return data
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session):
+    """End the first counter of branches (``--cov``) in a worker of pytest-xdist.
+
+    pytest-cov starts it before it knows that it is in a worker, and then a second one over it. Without this, the first
+    would go on whenever the second pauses, and nobody reads what it counts.
+    """
+    counter = _branch_counter(session.config)
+    if counter and "PYTEST_XDIST_WORKER" in os.environ:
+        counter.pause()
+
+
+def _branch_counter(config):
+    plugin = config.pluginmanager.getplugin("_cov")
+    return plugin and plugin.cov_controller
+
+
 def pytest_runtest_setup(item):
     """Give each test a name of its own for what it did not ask for, and a log that no command line has silenced."""
     _running["name"] = f"own-{next(_NUMBERS)}"
@@ -134,8 +151,7 @@ def _count_branches(item):
 
     It multiplies a test's time, and the others hardly add a branch.
     """
-    plugin = item.config.pluginmanager.getplugin("_cov")
-    counter = plugin and plugin.cov_controller
+    counter = _branch_counter(item.config)
     counted = item.path.relative_to(ROOT / "tests").parts[0] in COUNTED and not is_hypothesis_test(item.obj)
     if counter and counter.started != counted:
         counter.pause() if counter.started else counter.resume()

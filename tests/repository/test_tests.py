@@ -1,9 +1,13 @@
 """The page about the tests names every folder and marker, and every test stands where the page says."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
+from coverage import Coverage
 from tables import rows
 
 APART = {"support", "recorded", "mutation", "typing"}
@@ -148,3 +152,22 @@ def test_a_table_that_is_one_test_runs_every_row_and_names_those_that_fail():
         equal()
     assert seen == [1, 3, 5, 6]
     assert [error.__notes__ for error in caught.value.exceptions] == [["a: 1, b: 2"], ["a: 3, b: 4"]]
+
+
+def test_no_branch_is_counted_where_no_order_or_verdict_is_decided():
+    assert Coverage.current() is None
+
+
+def test_nor_is_one_in_a_worker_of_a_run_that_counts_branches(checkout, tmp_path):
+    command = [sys.executable, "-m", "pytest", "-n", "1", "--cov", "--cov-report=", "-p", "no:cacheprovider"]
+    inner = f"{__file__}::{test_no_branch_is_counted_where_no_order_or_verdict_is_decided.__name__}"
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    done = subprocess.run(
+        [*command, inner],
+        cwd=checkout,
+        env=environ | {"COVERAGE_FILE": str(tmp_path / "counted")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed" in done.stdout, done.stdout

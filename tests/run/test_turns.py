@@ -115,6 +115,7 @@ def fan_out():
     return builder.build()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("width", [1, 4, 100])
 async def test_all_workers_together_send_the_events_of_one_turn(width):
     sent, turns = [0], []
@@ -161,6 +162,7 @@ def test_states_that_another_host_releases_are_announced_at_once_although_every_
     assert Counter(event.time for event in events if isinstance(event, ChunkReady)) == {1.0: MANY}
 
 
+@pytest.mark.no_cover
 def test_the_report_names_an_observer_that_raises_at_an_event_that_was_left_to_the_end():
     told = []
 

@@ -320,6 +320,7 @@ def test_aggregation_makes_no_cycle_and_loses_no_state_nor_any_order(high):
                 assert one == other or not reachable(alone, first, second)
 
 
+@pytest.mark.no_cover
 def test_a_long_chain_of_aggregatable_states_takes_one_pass(monkeypatch):
     calls = []
     monkeypatch.setattr(aggregate, "_levels", lambda *args, levels=aggregate._levels: calls.append(1) or levels(*args))

@@ -384,6 +384,7 @@ CROWDS = {
 }  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("crowd_of", CROWDS)
 def test_thousands_of_states_have_a_few_edges_each_at_most(crowd_of):
     states = FakeStates("test.mod_watch", footprints=DECLARED)

@@ -202,6 +202,7 @@ def test_twenty_links_of_a_cycle_are_shown(count, more):
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_cycle_of_very_many_states_is_reported_in_seconds(count):
     chain = high(count, lambda i: i - 1)
