@@ -5,8 +5,7 @@ import os
 import shutil
 
 import pytest
-import yaml
-from record_falsy import FOLDER, OPTS, PILLAR, answers, compared, filled, lay_out, read_cases, told
+from record_falsy import OPTS, PILLAR, answers, calls_of, compared, filled, lay_out, read_cases, told
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError
@@ -94,7 +93,7 @@ def host(tmp_path_factory):
 def _listed():
     """Return the differences that have a reason: title, how, argument and value."""
     found = set()
-    for cases in yaml.safe_load((FOLDER / "differences.yaml").read_text()).values():
+    for cases in calls_of("differences").values():
         for call, labels in cases.items():
             title, how, name = call.split(" | ")
             found |= {(title, how, name, "" if label == "given" else label) for label in labels.split()}

@@ -61,9 +61,11 @@ class Steps:
         return counted_run
 
 
-@pytest.fixture
-def longest(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def longest(tmp_path_factory):
     """Return the instructions of the longest callback in a compilation and a run, and where it ended."""
+
+    tmp_path = tmp_path_factory.mktemp("tree")
 
     def of(shape, count):
         steps = Steps()
@@ -81,7 +83,7 @@ def longest(tmp_path, monkeypatch):
             assert len(run.report.rows) == count
             assert len(ended) > count
 
-        with monkeypatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(worker_pool, "_TURN", -1)  # one state: as many as fit into a time depend on the machine
             patch.setattr(Engine, "machine", Machine)  # not the one that validates itself after each step
             patch.setattr(asyncio.Handle, "_run", steps.counted(asyncio.Handle._run))

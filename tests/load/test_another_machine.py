@@ -7,8 +7,7 @@ import socket
 from contextlib import ExitStack, suppress
 
 import pytest
-import yaml
-from record_falsy import FOLDER, filled, lay_out
+from record_falsy import calls_of, filled, lay_out
 from tables import rows
 
 from asyncstate import Settings, StateRuntime
@@ -20,11 +19,7 @@ from asyncstate.sources.grains import core_grains
 GRAINS = {"id": "web1", "os": "Debian", "os_family": "Debian", "roles": ["web"]}
 OF_CHANCE = ("random.", "test.rand_str", "test.random_hash")
 CHANCE = {"gen_mac", "rand_str", "random_hash", "random_sample", "random_shuffle", "random_str"}
-ARGUMENTS = {
-    title: case["arguments"]
-    for title, case in yaml.safe_load((FOLDER / "modules.yaml").read_text()).items()
-    if " " not in title
-}
+ARGUMENTS = {title: case["arguments"] for title, case in calls_of("modules").items() if " " not in title}
 ARGUMENTS |= {
     "test.arg_clean": {},
     "test.raise_exception": {"name": "ValueError"},

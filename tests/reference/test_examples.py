@@ -11,6 +11,7 @@ import yaml
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.compile.findings import mistakes
+from asyncstate.data.formats import yaml_data
 from asyncstate.errors import CompileError
 from asyncstate.reference.described import described
 from asyncstate.reference.function import Function
@@ -64,7 +65,7 @@ RIVALS = (
 
 def arguments_in(text, state):
     """Return the arguments with which SLS text calls a state; the ID is the name that is not given."""
-    for name, body in yaml.safe_load(re.sub(r"\{\{.*?\}\}", "x", text)).items():
+    for name, body in yaml_data(re.sub(r"\{\{.*?\}\}", "x", text)).items():
         if state in body:
             return [{"name": name}, *([] if body == state else body[state] or [])]
     return []
@@ -88,7 +89,7 @@ def argument_examples():
                 known = {argument.name for argument in arguments}
                 base = {key: value for item in items for key, value in item.items() if key in known}
                 for argument in arguments:
-                    given = yaml.safe_load("\n".join(line[2:] for line in argument.example)) or {}
+                    given = yaml_data("\n".join(line[2:] for line in argument.example)) or {}
                     against = {rival for group in RIVALS for each in given if each in group for rival in group}
                     kept = {key: value for key, value in base.items() if key not in against}
                     found.setdefault(state, {})[argument.name] = {**kept, **given} if given else {}
@@ -107,7 +108,7 @@ def called(text):
     """Return the functions that SLS text calls."""
     if text.startswith("#!py"):
         return set(re.findall(r'"(\w+\.\w+)"', text))
-    bodies = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "x", text)).values()
+    bodies = yaml_data(re.sub(r"\{\{.*?\}\}", "x", text)).values()
     return {name for body in bodies for name in ([body] if isinstance(body, str) else body)}
 
 

@@ -13,9 +13,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from record_state_rows import CASES, cleaned, essence, files_of, filled, lay_out
 
+from asyncstate.data.formats import yaml_data
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _EXCEPTION = re.compile(r"^[\w.]*(Error|Exception): ")
 
 def recorded(name: str, *, but: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
     """Return the cases of a file with what was recorded of them, without those whose titles are in ``but``."""
-    cases = yaml.safe_load((CASES / f"{name}.yaml").read_text())
+    cases = yaml_data((CASES / f"{name}.yaml").read_text())
     results = json.loads((CASES / f"{name}.json").read_text())
     return {title: {**case, **results[title]} for title, case in cases.items() if title not in but}
 
