@@ -26,43 +26,46 @@ async def offered(it, place, title):
     return found
 
 
-@pytest.mark.parametrize(
-    ("more", "mended"),
-    [
-        (MORE, MORE + "    - require:\n      - file: conf\n"),
-        (MORE.rstrip("\n"), MORE + "    - require:\n      - file: conf\n"),
-        (MORE + "last:\n  test.nop: []\n", MORE + "    - require:\n      - file: conf\nlast:\n  test.nop: []\n"),
-        (
-            "z:\n  test.nop: []\n" + MORE + "    - require:\n      - test: z\n",
-            "z:\n  test.nop: []\n" + MORE + "    - require:\n      - test: z\n      - file: conf\n",
-        ),
-        (
-            "z:\n  test.nop: []\n" + MORE + "    - require: [{test: z}]\n",
-            "z:\n  test.nop: []\n" + MORE + "    - require: [{test: z}, {file: conf}]\n",
-        ),
-    ],
-)
-async def test_the_requisite_is_written(tree, tmp_path, more, mended):
-    async with editor(tree, state=tmp_path) as it:
-        it.open("salt/web.sls", CONF + more)
-        found = await offered(it, "file.app^end", TITLE)
-        assert found == {TITLE: CONF + mended}
-        it.change("salt/web.sls", found[TITLE])
-        await it.diagnostics("salt/web.sls", until=lambda found: not found)
-        assert await it.actions("salt/web.sls", "file.app^end") == {}
+MENDED = [
+    (MORE, MORE + "    - require:\n      - file: conf\n"),
+    (MORE.rstrip("\n"), MORE + "    - require:\n      - file: conf\n"),
+    (MORE + "last:\n  test.nop: []\n", MORE + "    - require:\n      - file: conf\nlast:\n  test.nop: []\n"),
+    (
+        "z:\n  test.nop: []\n" + MORE + "    - require:\n      - test: z\n",
+        "z:\n  test.nop: []\n" + MORE + "    - require:\n      - test: z\n      - file: conf\n",
+    ),
+    (
+        "z:\n  test.nop: []\n" + MORE + "    - require: [{test: z}]\n",
+        "z:\n  test.nop: []\n" + MORE + "    - require: [{test: z}, {file: conf}]\n",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "place", "right"),
-    [
-        (MORE + "    - require:\n      - file: confi\n", "- requ^ire", ("confi", "conf")),
-        (MORE.replace("file.append", "file.apend"), "file.a^pend", ("file.apend", "file.append")),
-        (MORE.replace("- text", "- txt"), "- t^xt", ("txt", "text")),
-        ("include:\n  - othr\n" + MORE, "- ot^hr", ("othr", "other")),
-    ],
-)
-async def test_the_nearest_name_is_offered(tree, tmp_path, wrong, place, right):
+async def test_the_requisite_is_written(tree, tmp_path):
     async with editor(tree, state=tmp_path) as it:
-        it.open("salt/web.sls", CONF + wrong)
-        title = f"Change to '{right[1]}'"
-        assert (await offered(it, place, title))[title] == CONF + wrong.replace(*right)
+        it.open("salt/web.sls", CONF)
+        for more, mended in MENDED:
+            it.change("salt/web.sls", CONF + more)
+            await it.diagnostics("salt/web.sls", until=bool)
+            found = await offered(it, "file.app^end", TITLE)
+            assert found == {TITLE: CONF + mended}
+            it.change("salt/web.sls", found[TITLE])
+            await it.diagnostics("salt/web.sls", until=lambda found: not found)
+            assert await it.actions("salt/web.sls", "file.app^end") == {}
+
+
+NEAREST = [
+    (MORE + "    - require:\n      - file: confi\n", "- requ^ire", ("confi", "conf")),
+    (MORE.replace("file.append", "file.apend"), "file.a^pend", ("file.apend", "file.append")),
+    (MORE.replace("- text", "- txt"), "- t^xt", ("txt", "text")),
+    ("include:\n  - othr\n" + MORE, "- ot^hr", ("othr", "other")),
+]
+
+
+async def test_the_nearest_name_is_offered(tree, tmp_path):
+    async with editor(tree, state=tmp_path) as it:
+        it.open("salt/web.sls", CONF)
+        for wrong, place, right in NEAREST:
+            it.change("salt/web.sls", CONF + wrong)
+            title = f"Change to '{right[1]}'"
+            assert (await offered(it, place, title))[title] == CONF + wrong.replace(*right)
