@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import importlib
 import logging
 import os
+import pkgutil
 import shutil
 import signal
 import subprocess
@@ -20,8 +22,6 @@ from hypothesis.internal.conjecture import providers
 from looked_at import chromium, looking
 from tables import pytest_pycollect_makeitem
 from warm_program import warm_program
-
-from asyncstate.run.validation import ValidatingMachine
 
 __all__ = ["chromium", "looking", "pytest_pycollect_makeitem"]
 
@@ -119,15 +119,22 @@ def _encodable(data):
     return data
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionstart(session):
-    """End the first counter of branches (``--cov``) in a worker of pytest-xdist.
+    """Count branches (``--cov``) from the first test on that is to be counted, and what modules do on import.
 
-    pytest-cov starts it before it knows that it is in a worker, and then a second one over it. Without this, the first
-    would go on whenever the second pauses, and nobody reads what it counts.
+    In a worker of pytest-xdist, pytest-cov starts a counter before it knows where it is, and a second one over it. The
+    first would go on whenever the second pauses, and nobody reads what it counts.
     """
     counter = _branch_counter(session.config)
     if counter and "PYTEST_XDIST_WORKER" in os.environ:
+        counter.pause()
+    yield
+    if counter:
+        counter = _branch_counter(session.config)
+        for room in sorted(COUNTED):
+            for module in pkgutil.walk_packages([str(ROOT / "asyncstate" / room)], f"asyncstate.{room}."):
+                importlib.import_module(module.name)
         counter.pause()
 
 
@@ -149,7 +156,7 @@ COUNTED = frozenset({"model", "compile", "run"})
 def _count_branches(item):
     """Count branches (``--cov``) in the tests of the rooms that are counted, without their properties.
 
-    It multiplies a test's time, and the others hardly add a branch.
+    It multiplies a test's time, and the others hardly add a branch; nor do those of great size, marked ``no_cover``.
     """
     counter = _branch_counter(item.config)
     counted = item.path.relative_to(ROOT / "tests").parts[0] in COUNTED and not is_hypothesis_test(item.obj)
@@ -176,6 +183,8 @@ def private_directories(tmp_path_factory):
 @pytest.fixture(scope="session", autouse=True)
 def validating_machine():
     """Let the scheduler check itself after every transition, in every run that a test starts in its own process."""
+    from asyncstate.run.validation import ValidatingMachine
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("asyncstate.run.engine.Engine.machine", ValidatingMachine)
         yield
