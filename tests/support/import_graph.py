@@ -33,11 +33,15 @@ def parsed(path: Path) -> ast.Module:
 
 @cache
 def parse(text: str) -> ast.Module:
-    """Return the syntax tree of a text, to be read only. The collector is off: it would take most of the time."""
+    """Return the syntax tree of a text, to be read only.
+
+    The collector does not look at it, neither now nor later, as it is kept: that would take most of the time.
+    """
     gc.disable()
     try:
         return ast.parse(text)
     finally:
+        gc.freeze()
         gc.enable()
 
 
