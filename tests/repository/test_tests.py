@@ -10,6 +10,7 @@ import pytest
 from coverage import Coverage
 from tables import rows
 
+DIFF = re.compile(r"```diff\n(.+?)```", re.DOTALL)
 APART = {"support", "recorded", "mutation", "typing"}
 """Folders whose files are no tests that pytest collects."""
 
@@ -136,6 +137,17 @@ def test_a_test_that_says_what_salt_does_has_it_from_salt(checkout):
 )
 def test_what_counts_as_such_a_sentence(sentence, claims):
     assert bool(CLAIM.search(sentence)) is claims
+
+
+def test_the_mutants_that_survive_change_lines_that_are_there(checkout):
+    mutated = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["mutmut"]["only_mutate"]
+    files = {pattern: list(checkout.glob(pattern)) for pattern in mutated}
+    assert all(files.values())
+    lines = {line.strip() for found in files.values() for path in found for line in path.read_text().splitlines()}
+    listed = (checkout / "tests" / "mutation" / "survivors.md").read_text(encoding="utf-8")
+    changed = [line.strip() for line in re.findall(r"^-(?!--) *(.+)$", "".join(re.findall(DIFF, listed)), re.MULTILINE)]
+    assert len(changed) > 100
+    assert set(changed) - lines == set()
 
 
 def test_a_table_that_is_one_test_runs_every_row_and_names_those_that_fail():
