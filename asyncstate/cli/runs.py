@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.result import RunReport
-
-_DAY = 86400.0
 
 
 @click.group("runs", cls=Family)
@@ -184,34 +181,20 @@ def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, d
     runs = settings.journal_keep_runs if keep_runs is None else keep_runs
     days = settings.journal_keep_days if keep_days is None else keep_days
     journal = journal_in(settings)
-    before = journal.runs()
-    if dry_run:
-        gone = stale(before, runs, time.time() - days * _DAY)
-    else:
-        journal.prune(runs, days)
-        kept = {entry.id for entry in journal.runs()}
-        gone = [entry for entry in before if entry.id not in kept]
-    _say_pruned(console, before, gone, dry_run=dry_run)
+    before = len(journal.runs())
+    gone = journal.prune(runs, days, dry_run=dry_run)
+    _say_pruned(console, gone, before - len(gone), dry_run=dry_run)
     return 0
 
 
-def stale(entries: list[RunEntry], keep_runs: int, oldest: float) -> list[RunEntry]:
-    """Return the runs of a journal that pruning forgets, newest first."""
-    from asyncstate.journal.entry import DAMAGED
-
-    ended = [entry for entry in entries if entry.ended is not None]
-    old = {entry.id for place, entry in enumerate(ended) if place and (place >= keep_runs or entry.begun < oldest)}
-    return [entry for entry in entries if entry.id in old or entry.ending.startswith(DAMAGED)]
-
-
-def _say_pruned(console: Console, before: list[RunEntry], gone: list[RunEntry], *, dry_run: bool) -> None:
+def _say_pruned(console: Console, gone: list[RunEntry], kept: int, *, dry_run: bool) -> None:
     from asyncstate.report.runs import run_table
     from asyncstate.report.terminal import count
 
     if console.out != "human":
-        console.data({"dry_run": dry_run, "forgotten": [entry.id for entry in gone], "kept": len(before) - len(gone)})
+        console.data({"dry_run": dry_run, "forgotten": [entry.id for entry in gone], "kept": kept})
         return
     if gone:
         console.lines([*run_table(gone, console.palette()), ""])
     word = "would be forgotten" if dry_run else "forgotten"
-    console.lines([f"{count(len(gone), 'run')} {word}, {len(before) - len(gone)} kept."])
+    console.lines([f"{count(len(gone), 'run')} {word}, {kept} kept."])

@@ -44,7 +44,7 @@ from asyncstate.nearest import nearest_id
 from asyncstate.residue import is_locked, left_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from asyncstate.model.event import AnyEvent
     from asyncstate.plans.record import PlanRecord
@@ -190,16 +190,25 @@ class Journal:
         except OSError:
             raise JournalError(f"the journal has no plan of run {entry.id}") from None
 
-    def prune(self, keep_runs: int, keep_days: float) -> int:
-        """Do what `tidy` does, and remove the runs whose logs are damaged, too."""
+    def prune(self, keep_runs: int, keep_days: float, *, dry_run: bool = False) -> list[RunEntry]:
+        """Do what `tidy` does, and remove the runs whose logs are damaged, too; return the removed runs, newest first.
+
+        With ``dry_run``, only return them.
+        """
         self._listed = None
-        damaged = [entry for entry in self.runs() if entry.ending.startswith(DAMAGED)]
+        before = self.runs()
+        damaged = {self._logs[entry.id] for entry in before if entry.ending.startswith(DAMAGED)}
+        if dry_run:
+            gone = {*damaged, *_old_runs(self._state_dir, keep_runs, keep_days, but=damaged)}
+            return [entry for entry in before if self._logs[entry.id] in gone]
         require_own(self._state_dir)
-        for entry in damaged:
+        for path in damaged:
             with suppress(FileNotFoundError):  # another process does the same
-                remove_run(self._logs[entry.id])
+                remove_run(path)
+        tidy(self._state_dir, keep_runs, keep_days)
         self._listed = None
-        return len(damaged) + tidy(self._state_dir, keep_runs, keep_days)
+        kept = {entry.id for entry in self.runs()}
+        return [entry for entry in before if entry.id not in kept]
 
 
 def _opened(path: str) -> BinaryIO:
@@ -278,8 +287,8 @@ def _end_dead_run(path: str) -> None:
             log.warning("the log of a run stays as it is: %s", error)
 
 
-def tidy(state_dir: str, keep_runs: int, keep_days: float) -> int:
-    """End the logs of killed runs, and remove old runs; return the number removed.
+def tidy(state_dir: str, keep_runs: int, keep_days: float) -> None:
+    """End the logs of killed runs, and remove old runs.
 
     Old runs are those not among the last ``keep_runs``, older than ``keep_days``, or beyond `MOST_BYTES`. The last run
     and runs under way stay. Raises OSError, PathRefused.
@@ -287,22 +296,28 @@ def tidy(state_dir: str, keep_runs: int, keep_days: float) -> int:
     require_own(state_dir)
     for path in logs_in(state_dir):
         _end_dead_run(path)
+    gone = 0
+    for path in _old_runs(state_dir, keep_runs, keep_days):
+        with suppress(FileNotFoundError):  # another process does the same
+            remove_run(path)
+            gone += 1
+    if gone:
+        remove_unused_plans(state_dir)
+
+
+def _old_runs(state_dir: str, keep_runs: int, keep_days: float, but: Collection[str] = ()) -> Iterator[str]:
+    """Yield the paths of the logs of old runs, newest first, ``but`` these. A killed run is locked meanwhile."""
     oldest = time.time() - keep_days * _DAY
-    size = kept = gone = 0
+    size = kept = 0
     for begun, own, path in _logs_by_age(state_dir):
         with nullcontext(-1) if path.endswith(ENDED) else left_file(path) as dead:
-            if dead is None:
+            if dead is None or path in but:
                 continue
             size += own
             if kept and (kept >= keep_runs or begun < oldest or size > MOST_BYTES):
-                with suppress(FileNotFoundError):  # another process does the same
-                    remove_run(path)
-                    gone += 1
+                yield path
             else:
                 kept += 1
-    if gone:
-        remove_unused_plans(state_dir)
-    return gone
 
 
 def _logs_by_age(state_dir: str) -> list[tuple[float, int, str]]:

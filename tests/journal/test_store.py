@@ -228,13 +228,39 @@ def test_old_runs_and_plans_that_none_has_are_forgotten(journal, keep, settings)
         keep(f"new{number}", wall=now + number, plan=("new", b"{}"))
     plans = os.path.join(settings.state_dir, "journal", "plans")
     assert sorted(os.listdir(plans)) == ["new", "old"]
-    assert journal().prune(10, 5.0) == 1
-    assert journal().prune(2, 5.0) == 1
+    assert len(journal().prune(10, 5.0)) == 1
+    assert len(journal().prune(2, 5.0)) == 1
     assert [entry.id for entry in journal().runs()] == ["new2", "new1"]
     assert journal().plan_bytes("new1") == b"{}"
     assert os.listdir(plans) == ["new"]
-    assert journal().prune(1, 0.0) == 1
+    assert len(journal().prune(1, 0.0)) == 1
     assert [entry.id for entry in journal().runs()] == ["new2"]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (9, 9.0, 1 << 30, {"bad"}),
+        (2, 9.0, 1 << 30, {"bad", "run1", "run0"}),
+        (9, 1.5, 1 << 30, {"bad", "run1", "run0"}),
+        (9, 9.0, 0, {"run2", "bad", "run1", "run0"}),
+    ],
+)
+def test_a_dry_run_of_prune_names_what_goes_then(journal, keep, settings, monkeypatch, case):
+    keep_runs, keep_days, most_bytes, gone = case
+    now = time.time()
+    for days, run in enumerate(("run3", "run2", "bad", "run1", "run0")):
+        keep(run, wall=now - days * 86400 * 0.6)
+    bad = Path(settings.state_dir, "journal", "bad.ended")
+    times = bad.stat()
+    bad.write_bytes(b"rubbish")
+    os.utime(bad, ns=(times.st_atime_ns, times.st_mtime_ns))
+    monkeypatch.setattr("asyncstate.journal.store.MOST_BYTES", most_bytes)
+    before = [entry.id for entry in journal().runs()]
+    assert {entry.id for entry in journal().prune(keep_runs, keep_days, dry_run=True)} == gone
+    assert [entry.id for entry in journal().runs()] == before
+    assert {entry.id for entry in journal().prune(keep_runs, keep_days)} == gone
+    assert [entry.id for entry in journal().runs()] == [run for run in before if run not in gone]
 
 
 def test_the_settings_bound_the_journal(journal, keep, settings):
@@ -265,7 +291,7 @@ def test_where_there_are_no_links_each_run_has_a_record_of_its_own(journal, keep
     for number, run in enumerate(("aa11", "bb22")):
         keep(run, wall=4e9 + number, plan=("key", b"{}"))
         assert journal().plan_bytes(run) == b"{}"
-    assert journal().prune(1, 1e9) == 1
+    assert len(journal().prune(1, 1e9)) == 1
     assert journal().plan_bytes("bb22") == b"{}"
     assert len(os.listdir(os.path.join(settings.state_dir, "journal"))) == 3
 
@@ -282,7 +308,7 @@ def test_a_plan_that_a_run_takes_while_others_forget_it_stays(journal, keep, set
         unlink(path, **options)
 
     monkeypatch.setattr(os, "unlink", slow)
-    assert journal().prune(1, 1e9) == 1
+    assert len(journal().prune(1, 1e9)) == 1
     assert begun
     assert journal().plan_bytes("cc33") == b"{}"
 
@@ -320,7 +346,7 @@ def test_a_damaged_log_hides_no_run_and_names_its_own(journal, keep, settings, o
         end_killed()
         assert list(journal().events("aa11")) == story("aa11", wall=1e9)
     assert path.exists() is bool(line)
-    assert journal().prune(9, 1e9) == bool(line)
+    assert len(journal().prune(9, 1e9)) == bool(line)
     assert [entry.id for entry in journal().runs()] == ["aa11"]
     assert not path.exists()
 
@@ -385,7 +411,7 @@ def test_a_log_that_cannot_be_read_is_listed_and_no_older_one_is_taken_for_it(
         ):
             reads()
     assert journal().find("aa11").ending == "finished"
-    assert journal().prune(9, 1e9) == 0
+    assert len(journal().prune(9, 1e9)) == 0
     assert path.exists()
 
 
