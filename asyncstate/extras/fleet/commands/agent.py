@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import console_of, new_command, option, run_option
+from asyncstate.cli.framework import console_of, new_command, option
 from asyncstate.cli.options import config_options
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.connection import connection_options
@@ -45,25 +45,28 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
         ),
     ),
 )
-@run_option("--id", "id_", metavar="HOST", help="Name of this host. Default: that of its credentials.")
+@option("--id", "id_", section="Run", metavar="HOST", help="Name of this host. Default: that of its credentials.")
 @connection_options
-@run_option(
+@option(
     "--allow-sls",
+    section="Run",
     multiple=True,
     metavar="GLOB",
     help="Render only SLS files whose names match; repeatable. Default: allow_sls of fleet_policy in the "
     "configuration, else all.",
 )
-@run_option(
+@option(
     "--allow-function",
     "allow_functions",
+    section="Run",
     multiple=True,
     metavar="GLOB",
     help="Run only plans whose functions all match, such as file.*, and call only matching functions; repeatable. "
     "Default: allow_functions of fleet_policy, else all.",
 )
-@run_option(
+@option(
     "--fleet-log",
+    section="Run",
     type=click.Choice(["debug", "info", "warning", "error", "quiet"]),
     default="info",
     metavar="LEVEL",
@@ -78,7 +81,7 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     callback=_print_unit,
     help="Print a systemd unit for the agent and exit.",
 )
-@run_option("--deny-test-false", is_flag=True, help="Take part in dry runs only.")
+@option("--deny-test-false", section="Run", is_flag=True, help="Take part in dry runs only.")
 @config_options
 @click.pass_obj
 def command(console: Console, /, id_: str | None, **options: Any) -> int:

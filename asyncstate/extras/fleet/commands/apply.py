@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import completes, new_command, run_option, selection_option
+from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of
@@ -40,20 +40,24 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=completes("sls"))
-@selection_option(
+@option(
     "--target",
+    section="Selection",
     required=True,
     metavar="EXPR",
     shell_complete=complete_target,
     help="Hosts, as a compound target of Salt: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
 )
 @compile_options
-@run_option("--test/--no-test", default=False, help="Dry run: show what would change, change nothing.")
-@run_option("-j", "--concurrency", metavar="N", type=click.IntRange(min=1), help="States at once on each host.")
+@option("--test/--no-test", section="Run", default=False, help="Dry run: show what would change, change nothing.")
+@option(
+    "-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help="States at once on each host."
+)
 @deadline_option()
 @patience_option(", and the operator for lost hosts with --on-lost wait")
-@run_option(
+@option(
     "--on-lost",
+    section="Run",
     type=click.Choice(["fail", "wait"]),
     default="fail",
     help="What to do with states that wait for a lost host: they fail (default), or wait for it.",

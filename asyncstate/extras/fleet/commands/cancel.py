@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import new_command, run_option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet cancel 4be1", "The run whose ID begins so: hosts start no further states."),),
 )
 @click.argument("run", shell_complete=complete_runs)
-@run_option("--now", is_flag=True, help="Also cancel running states.")
+@option("--now", section="Run", is_flag=True, help="Also cancel running states.")
 @connection_options
 @click.pass_obj
 def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import run_option
+from asyncstate.cli.framework import option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,16 +28,18 @@ def optional_connection_options(function: Any) -> Any:
 
 def _with_connection(function: Any, *, is_required: bool) -> Any:
     decorators: tuple[Callable[[Any], Any], ...] = (
-        run_option(
+        option(
             "--creds",
+            section="Run",
             required=is_required,
             metavar="FILE",
             type=click.Path(),
             envvar="ASYNCSTATE_FLEET_CREDS",
             help="Credentials: of `asyncstate fleet enroll` for a host, operator.creds of `fleet up` for an operator.",
         ),
-        run_option(
+        option(
             "--nats",
+            section="Run",
             required=is_required,
             metavar="URL",
             envvar="ASYNCSTATE_FLEET_NATS",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import new_command, run_option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.extras.fleet.commands.options import progress_option
 
 if TYPE_CHECKING:
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
         ("asyncstate fleet demo --dir /tmp/fleet --stay", "One that stays: look at its trees, change them, apply."),
     ),
 )
-@run_option(
+@option(
     "--dir",
     "folder",
+    section="Run",
     metavar="DIR",
     type=click.Path(file_okay=False),
     help="Folder for all its files. Default: a temporary folder, which is removed at the end.",
 )
-@run_option(
+@option(
     "--stay/--no-stay",
+    section="Run",
     default=None,
     help="Keep the fleet running until Ctrl-C. Default: if standard output is a terminal.",
 )

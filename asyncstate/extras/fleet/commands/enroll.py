@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import new_command, option, run_option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.extras.fleet.commands.completion import complete_enrolled
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...", shell_complete=complete_enrolled)
-@run_option("--dir", "folder", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
+@option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @option("--out", "path", required=True, metavar="FILE", help="File for the credentials.")
 @click.pass_obj
 def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import completes, new_command, selection_option
+from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs, complete_target
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=completes("sls"))
-@selection_option(
+@option(
     "--target",
+    section="Selection",
     metavar="EXPR",
     shell_complete=complete_target,
     help="Hosts, as in `fleet apply`. Nothing runs on them.",
 )
-@selection_option(
+@option(
     "--run",
+    section="Selection",
     metavar="RUN",
     shell_complete=complete_runs,
     help="Past run with this ID or prefix of an ID, instead of --target.",

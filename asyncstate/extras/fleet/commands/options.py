@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import option, run_option, selection_option, tree_option
+from asyncstate.cli.framework import option
 from asyncstate.cli.options import (
     config_file_options,
     data_option,
@@ -34,8 +34,9 @@ progress_option: Callable[[Any], Any] = option(
 
 def deadline_option(where: str = "") -> Callable[[Any], Any]:
     """Declare ``--deadline``; ``where`` limits its meaning in the help text."""
-    return run_option(
+    return option(
         "--deadline",
+        section="Run",
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
         default=60.0,
@@ -45,8 +46,9 @@ def deadline_option(where: str = "") -> Callable[[Any], Any]:
 
 def patience_option(more: str = "") -> Callable[[Any], Any]:
     """Declare ``--patience``; ``more`` is appended to the help text."""
-    return run_option(
+    return option(
         "--patience",
+        section="Run",
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
         default=600.0,
@@ -67,15 +69,17 @@ _report_option = option(
 def compile_options(function: Any) -> Any:
     """Add the options of compilation on each host: exclusions, the environment, pillar data."""
     decorators: tuple[Callable[[Any], Any], ...] = (
-        selection_option(
+        option(
             "--exclude",
+            section="Selection",
             multiple=True,
             metavar="NAME",
             help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable.",
         ),
-        tree_option("--saltenv", metavar="ENV", help="Environment of the SLS files."),
-        tree_option(
+        option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files."),
+        option(
             "--pillar",
+            section="Tree",
             metavar="JSON|YAML",
             type=MappingType(),
             help="Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with the "

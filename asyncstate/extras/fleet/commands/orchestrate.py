@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.framework import completes, new_command, run_option, selection_option
+from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import (
     concurrency_option,
     grace_option,
@@ -54,22 +54,25 @@ _STEPS: Final = 64
 @selection_options
 @optional_connection_options
 @way_options
-@selection_option(
+@option(
     "--target",
+    section="Selection",
     metavar="EXPR",
     shell_complete=complete_target,
     help="With --ssh: the hosts of the roster to reach. Default: all.",
 )
 @test_option
 @concurrency_option(f"Number of steps at once, where their order allows it. Default: {_STEPS}.")
-@run_option(
+@option(
     "--failhard",
+    section="Run",
     is_flag=True,
     default=None,
     help="Start no more steps after one has failed; those under way finish.",
 )
-@run_option(
+@option(
     "--timeout",
+    section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
     help="Cancel the orchestration after this time and exit with 124.",

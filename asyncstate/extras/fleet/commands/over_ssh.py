@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import run_option, tree_option
+from asyncstate.cli.framework import option
 from asyncstate.cli.options import RootType
 
 if TYPE_CHECKING:
@@ -23,29 +23,33 @@ _ONLY_HERE = ("ssh_known_hosts", "ssh_keep")
 def way_options(function: Any) -> Any:
     """Add the options of connections over ssh."""
     decorators: tuple[Callable[[Any], Any], ...] = (
-        run_option(
+        option(
             "--ssh",
+            section="Run",
             metavar="ROSTER",
             type=click.Path(exists=True, dir_okay=False),
             help="Reach the hosts of this roster (Salt's format) over ssh: no agent, no server. Their tree is that of "
             "this machine.",
         ),
-        run_option(
+        option(
             "--ssh-known-hosts",
+            section="Run",
             multiple=True,
             metavar="FILE",
             type=click.Path(exists=True, dir_okay=False),
             help="File with the keys of hosts, instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts; repeatable.",
         ),
-        run_option(
+        option(
             "--ssh-connections",
+            section="Run",
             metavar="N",
             type=click.IntRange(min=1),
             default=25,
             help="Number of connections at once (25).",
         ),
-        run_option(
+        option(
             "--ssh-keep",
+            section="Run",
             metavar="DIR",
             help="Keep the program in this private folder of each host, for the next run. Default: nothing is left.",
         ),
@@ -56,16 +60,18 @@ def way_options(function: Any) -> Any:
 def root_options(function: Any) -> Any:
     """Add the options for the location of the tree for hosts over ssh."""
     decorators: tuple[Callable[[Any], Any], ...] = (
-        tree_option(
+        option(
             "--file-root",
+            section="Tree",
             multiple=True,
             metavar="[ENV=]DIR",
             type=RootType(),
             help="With --ssh: directory with SLS files and sources; repeatable. Replaces file_roots of the "
             "configuration.",
         ),
-        tree_option(
+        option(
             "--pillar-root",
+            section="Tree",
             multiple=True,
             metavar="[ENV=]DIR",
             type=RootType(),

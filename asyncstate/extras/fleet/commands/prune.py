@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import new_command, run_option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
-@run_option(
+@option(
     "--older-than",
+    section="Run",
     type=click.FloatRange(min=0),
     metavar="DAYS",
     help="Delete runs, events and logs older than DAYS days, also those of unfinished runs.",
 )
-@run_option("--host", "hosts", multiple=True, metavar="HOST", help="Delete all data of HOST; repeatable.")
+@option("--host", "hosts", section="Run", multiple=True, metavar="HOST", help="Delete all data of HOST; repeatable.")
 @connection_options
 @click.pass_obj
 def command(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import new_command, run_option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.extras.fleet.commands.completion import complete_enrolled
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet revoke db1 --dir /srv/fleet", "The server forgets db1's key, and cuts it off."),),
 )
 @click.argument("host", shell_complete=complete_enrolled)
-@run_option("--dir", "folder", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
+@option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @click.pass_obj
 def command(console: Console, /, host: str, folder: str) -> int:
     """Revoke HOST's key, and delete what HOST wrote: its reports, events and log, too.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import run_option
+from asyncstate.cli.framework import option
 from asyncstate.extras.fleet.commands.completion import complete_target
 
 if TYPE_CHECKING:
@@ -17,27 +17,31 @@ if TYPE_CHECKING:
 def rollout_options(function: Any) -> Any:
     """Add the options of a roll-out."""
     decorators = (
-        run_option(
+        option(
             "--batch",
+            section="Run",
             metavar="N|P%",
             help="Number or share of hosts at once, such as 2 or 10%. Default: all, or what `fleet_batch` says.",
         ),
-        run_option(
+        option(
             "--canary",
+            section="Run",
             metavar="EXPR",
             shell_complete=complete_target,
             default="",
             help="Hosts to start with, as a target. The others begin once all of these have ended without failure.",
         ),
-        run_option(
+        option(
             "--max-failures",
+            section="Run",
             metavar="N|P%",
             help="Start nothing more once more than this many hosts have failed. Default: go on, or "
             "`fleet_max_failures`.",
         ),
-        run_option(
+        option(
             "--lane",
             "lanes",
+            section="Run",
             multiple=True,
             metavar="NAME=N",
             help="Number of states with this fleet_lane that run at once across all hosts; repeatable. Default: one, "

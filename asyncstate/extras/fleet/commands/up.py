@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.framework import new_command, option, run_option
+from asyncstate.cli.framework import new_command, option
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -28,36 +28,43 @@ _BETWEEN_ROUNDS = 3600.0
         ("asyncstate fleet up --dir fleet --print-config --replicas 3", "What a cluster of NATS needs for a fleet."),
     ),
 )
-@run_option(
+@option(
     "--dir",
     "folder",
+    section="Run",
     required=True,
     metavar="DIR",
     help="Folder for the keys, configuration and data of the server.",
 )
-@run_option("--listen", metavar="ADDR:PORT", help="Address to listen on (127.0.0.1:4222, or as the last time).")
-@run_option("--name", "names", multiple=True, metavar="NAME", help="Name by which hosts reach this server.")
-@run_option(
+@option(
+    "--listen", section="Run", metavar="ADDR:PORT", help="Address to listen on (127.0.0.1:4222, or as the last time)."
+)
+@option("--name", "names", section="Run", multiple=True, metavar="NAME", help="Name by which hosts reach this server.")
+@option(
     "--replicas",
+    section="Run",
     type=click.IntRange(1, 5),
     metavar="N",
     help="Number of servers of a cluster that keep each message (1).",
 )
-@run_option(
+@option(
     "--max-size",
+    section="Run",
     type=click.FloatRange(min=0.01),
     metavar="GIB",
     help="Storage limit of the server, in GiB (4, or as the last time).",
 )
-@run_option(
+@option(
     "--stream-size",
     "stream_sizes",
+    section="Run",
     multiple=True,
     metavar="NAME=GIB",
     help="Part of that limit for a stream: control, answers, data or archive; 0 for its share; repeatable.",
 )
-@run_option(
+@option(
     "--keep",
+    section="Run",
     type=click.FloatRange(min=0, min_open=True),
     metavar="DAYS",
     help="How long the server keeps runs, events and logs (7, or as the last time).",

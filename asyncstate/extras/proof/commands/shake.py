@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import completes, new_command, option, run_option
+from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
 from asyncstate.cli.options import data_option, selection_options, tree_options
 from asyncstate.cli.selection import select, states_called
@@ -42,38 +42,43 @@ explained most; not fewer, as slots wait for each other at the end."""
     ),
 )
 @click.argument("sls", nargs=-1, shell_complete=completes("sls"))
-@run_option(
+@option(
     "--root",
+    section="Run",
     metavar="DIR",
     required=True,
     type=click.Path(file_okay=False),
     help="The root to run in: a folder with a system, or an almost empty one. It is never changed: each run gets a "
     "copy that shares nothing with this machine.",
 )
-@run_option(
+@option(
     "--only",
+    section="Run",
     metavar="ID",
     shell_complete=completes("id"),
     multiple=True,
     help="Delay only the states with this ID or name; repeatable. All states run all the same.",
 )
-@run_option(
+@option(
     "-j",
     "--concurrency",
+    section="Run",
     metavar="N",
     type=click.IntRange(min=1),
     help="Number of copies in use at once; in each, one state runs at a time. Default: one per CPU, at most 8.",
 )
-@run_option(
+@option(
     "--timeout",
+    section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
     help="Stop the search after this time and exit with 124. Without it, a single run may take ten times as long as "
     "the first, and a minute more.",
 )
-@run_option("--network", is_flag=True, help="Let the states use this machine's network. Default: none.")
-@run_option(
+@option("--network", section="Run", is_flag=True, help="Let the states use this machine's network. Default: none.")
+@option(
     "--ignore",
+    section="Run",
     metavar="GLOB",
     multiple=True,
     help="Paths that may differ ('*' also matches '/'); repeatable. Logs, caches and the like may anyway.",
