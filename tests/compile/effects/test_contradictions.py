@@ -666,6 +666,7 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("alias.absent: [{name: root}]", f"{ALIASES}{{contents: ['# root: ada', 'eva: root']}}]"),
         ("alias.present: [{name: root}, {target: ada}]", f"{ALIASES}{{contents: 'root:  ada # her'}}]"),
         ("mount.unmounted: [{name: /m}]", "file.managed: [{name: /etc/fstab}, {contents: /dev/x /m ext4 defaults 0 0}]"),
+        ("mount.mounted: [{name: /m}, {device: tmpfs}, {fstype: tmpfs}]", "mount.mounted: [{name: /n}, {device: tmpfs}, {fstype: tmpfs}]"),
         (VENV, "pip.installed: [{pkgs: [a-b==1, c, d==2]}, {bin_env: /v}]"),
         (VENV, "pip.removed: [{name: d}, {bin_env: /v}]"),
         (VENV, "pip.removed: [{name: c}]"),

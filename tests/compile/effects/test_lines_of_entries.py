@@ -23,6 +23,7 @@ EDITS = [
     (chunk("alias.present", "list", target=":include:/l"), "list: :include:/l\n", "list: :include:/l\n"),
     (chunk("alias.present", "root", target="ada"), "root: ada\nroot: eva", "root: ada\nroot: eva\nroot\nada"),
     (chunk("alias.present", "root", target=["ada", "eva"]), "", "\nroot\nada\neva"),
+    (chunk("alias.present", "a.b", target="c/d"), "", "\na.b\nc/d"),
     # kernel modules
     (chunk("kmod.absent", "x", mods=["a", "z n=1", ""]), "a\n# a\nx\n\n b\n", "# a\nx\n\n b\n"),
     (chunk("kmod.present", "x", mods=["a", "b"]), "b\nc\na\n", "b\nc\na\n"),

@@ -59,6 +59,12 @@ def test_a_source_is_read_in_every_root_of_its_environment(surroundings):
     assert surroundings.reads(chunk(source="/x"), changed, declared=True) == []
 
 
+def test_a_template_may_import_any_file_of_its_environment(surroundings):
+    changed = surroundings.changed_by({"path:/srv/a/x"})
+    assert "path:/srv/a/**" in surroundings.reads(chunk(template="jinja"), changed, declared=True)
+    assert "path:/srv/a/**" not in surroundings.reads(chunk(), changed, declared=True)
+
+
 def test_a_source_deep_down_is_found(surroundings):
     deep = "salt://x"
     for _ in range(2000):
