@@ -181,9 +181,9 @@ def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, d
     runs = settings.journal_keep_runs if keep_runs is None else keep_runs
     days = settings.journal_keep_days if keep_days is None else keep_days
     journal = journal_in(settings)
-    before = len(journal.runs())
     gone = journal.prune(runs, days, dry_run=dry_run)
-    _say_pruned(console, gone, before - len(gone), dry_run=dry_run)
+    kept = len(journal.runs()) - (len(gone) if dry_run else 0)
+    _say_pruned(console, gone, kept, dry_run=dry_run)
     return 0
 
 
