@@ -124,7 +124,7 @@ def pytest_sessionstart(session):
     """Count branches (``--cov``) from the first test on that is to be counted, and what modules do on import.
 
     In a worker of pytest-xdist, pytest-cov starts a counter before it knows where it is, and a second one over it. The
-    first would go on whenever the second pauses, and nobody reads what it counts.
+    first would go on whenever the second pauses, and its counts are never read.
     """
     counter = _branch_counter(session.config)
     if counter and "PYTEST_XDIST_WORKER" in os.environ:
