@@ -34,9 +34,11 @@ def read_plan(path: str) -> PlanRecord:
     from asyncstate.filesystem import read_input
 
     try:
-        return decode(read_input(path), path)
+        data = read_input(path)
     except OSError as error:
         raise PlanError(f"{path}: {error.strerror}") from None
+    require_bounds(data, path)
+    return decode(data, path)
 
 
 def plan_of_run(settings: Settings, run: str | None) -> PlanRecord:

@@ -20,8 +20,8 @@ DEEPEST: Final = 100
 """Limit of the levels of nesting."""
 MOST_REPEATED: Final = 1_000_000
 """Limit of repeated values, which come from references such as aliases."""
-MOST_VALUES: Final = 3_000_000
-"""Limit of the values in one document: more take minutes to read, and gigabytes."""
+MOST_VALUES: Final = 20_000_000
+"""Limit of the values in one document: a million states have up to 20 million, which take 15 s to read."""
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {str: str.__str__, int: int.__int__, float: float.__float__}
 _LONGEST_INTEGER: Final = 14_000
 """Limit of the bits of a number: Python writes at most 4,300 decimal digits."""

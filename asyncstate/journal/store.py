@@ -58,6 +58,8 @@ _LATEST = (None, LATEST, "last")
 _DAY = 86400.0
 MOST_BYTES = 1 << 30
 """The bytes of logs and plans to keep; the last run is kept at any size."""
+_LARGEST_PLAN = 1 << 30
+"""The maximum of bytes of a plan: one of a million states has a quarter of it."""
 
 
 class Journal:
@@ -181,14 +183,14 @@ class Journal:
 
     def plan_bytes(self, run_id: str) -> bytes:
         """Return the plan's record of a run, as JSON. Raises JournalError if it was not kept."""
-        from asyncstate.plans.document import LARGEST  # noqa: PLC0415 - as above
-
         entry = self.find(run_id)
         try:
             with _opened(plan_path(self._logs[entry.id])) as file:
-                return file.read(LARGEST + 1)
+                if os.fstat(file.fileno()).st_size <= _LARGEST_PLAN:
+                    return file.read()
         except OSError:
             raise JournalError(f"the journal has no plan of run {entry.id}") from None
+        raise JournalError(f"the plan of run {entry.id} cannot be read: it has more than {_LARGEST_PLAN >> 20} MiB")
 
     def prune(self, keep_runs: int, keep_days: float, *, dry_run: bool = False) -> list[RunEntry]:
         """Do what `tidy` does, and remove the runs whose logs are damaged, too; return the removed runs, newest first.

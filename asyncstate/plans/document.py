@@ -1,4 +1,8 @@
-"""Reads and writes plan records as JSON. Input is not trusted: it may be old, truncated, damaged or hostile."""
+"""Reads and writes plan records as JSON. Input is not trusted: it may be old, truncated, damaged or hostile.
+
+A document of unknown origin goes through `require_bounds` first, which bounds its memory; a plan that the
+journal has kept may be larger.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 LARGEST: Final = 1 << 27
-"""The maximum of bytes of a document: a plan of 100,000 states has about 60 million."""
+"""The maximum of bytes of a plan file: a plan of 100,000 states has about 60 million."""
 _MOST_VALUES: Final = 12_000_000
-"""The maximum of values in a document: a few bytes of JSON can become a hundred bytes of memory."""
+"""The maximum of values in a plan file: a few bytes of JSON can become a hundred bytes of memory."""
 
 _PIECE: Final = 1 << 16
 _AGAIN: Final = "Make it again: asyncstate plan --plan-out FILE"
@@ -63,7 +67,6 @@ def decode(data: bytes, origin: str = "the plan", again: str = _AGAIN) -> PlanRe
 
     Raises PlanError, which names ``origin`` and the mistake, and ends with ``again``: advice on the next step.
     """
-    require_bounds(data, origin)
     try:
         version = msgspec.json.decode(data, type=_Version).version
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:

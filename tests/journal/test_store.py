@@ -19,6 +19,8 @@ from asyncstate.journal.keeper import Keeper
 from asyncstate.journal.store import Journal, tidy
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted, encode_event
 from asyncstate.plans import document
+from asyncstate.plans.document import encode
+from asyncstate.plans.record import VERSION, PlanRecord
 
 ROW = {"name": "n", "result": True, "changes": {"a": 1}, "comment": "", "start_time": "", "duration": 1.0}
 
@@ -452,8 +454,7 @@ def test_what_is_no_regular_file_is_no_log(keep, settings, suffix, make, caplog)
 
 @pytest.mark.parametrize("end", [b"", b"{", b"\n"])
 @pytest.mark.parametrize("suffix", [".log", ENDED, ".plan"])
-def test_a_file_of_the_journal_without_an_end_takes_no_memory(keep, settings, monkeypatch, suffix, end):
-    monkeypatch.setattr(document, "LARGEST", 1 << 20)
+def test_a_file_of_the_journal_without_an_end_takes_no_memory(keep, settings, suffix, end):
     keep("aa11", plan=("key", b"{}"), killed=suffix == ".log")
     path = Path(settings.state_dir, "journal", f"aa11{suffix}")
     with path.open("ab") as file:
@@ -470,6 +471,13 @@ def test_a_file_of_the_journal_without_an_end_takes_no_memory(keep, settings, mo
     tidy(settings.state_dir, 10, 10**6)
     assert tracemalloc.get_traced_memory()[1] < 8 << 20
     tracemalloc.stop()
+
+
+def test_a_run_has_a_plan_that_is_too_large_for_a_plan_file(journal, keep, monkeypatch):
+    record = PlanRecord(version=VERSION, program="x" * 200)
+    keep("aa11", plan=("key", encode(record)))
+    monkeypatch.setattr(document, "LARGEST", 100)
+    assert journal().plan("aa11") == record
 
 
 def test_an_ended_log_that_is_damaged_names_the_line(journal, keep, settings):

@@ -51,11 +51,11 @@ def test_what_is_no_plan_is_one_clear_error(data, said):
 def test_a_huge_document_is_refused_unread(monkeypatch):
     monkeypatch.setattr(document, "LARGEST", 1000)
     with pytest.raises(PlanError, match="it has more than"):
-        decode(b" " * 1001)
+        document.require_bounds(b" " * 1001, "x")
     document.require_bounds(b" " * 1000, "x")
     monkeypatch.setattr(document, "_MOST_VALUES", 100)
     with pytest.raises(PlanError, match="more than 100 values"):
-        decode(b"[" * 101)
+        document.require_bounds(b"[" * 101, "x")
 
 
 @pytest.mark.parametrize(
