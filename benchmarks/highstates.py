@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from throwaway.compare import compare
-from throwaway.formulas import SETS, highstates
+from throwaway.formulas import OWN, SETS, highstate_of
 from throwaway.mirror import DELAY, RATE, Mirror
 from throwaway.runs import Runner
 from throwaway.system import Tree, make_root, make_tree, needed
@@ -147,7 +147,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--baseline", type=Path, help="checkout of an older asyncstate, to be run at -j 1")
     parser.add_argument(
-        "--only", action="append", choices=sorted(SETS), help="this highstate; repeatable (default: all)"
+        "--only", action="append", choices=sorted({*SETS, *OWN}), help="this highstate; repeatable (default: all)"
     )
     parser.add_argument("--rounds", type=int, default=1, help="applies by each tool, in turn (1)")
     parser.add_argument(
@@ -167,6 +167,9 @@ def arguments() -> argparse.Namespace:
         const="",
         metavar="OPTIONS",
         help="do not measure: run `asyncstate shake`, with more options of it if there are any ('--only ID -j 4')",
+    )
+    parser.add_argument(
+        "--docker", action="store_true", help="configure apt as the images of Debian do, without caches (docker-clean)"
     )
     parser.add_argument("--verbose", action="store_true", help="show every difference")
     return parser.parse_args()
@@ -195,9 +198,9 @@ def main() -> None:
     with contextlib.closing(Mirror(archives, rate=math.inf, delay=0)) as mirror:
         root = make_root(folder, mirror, ("baseline", "now"), options.suite)
     formulas = options.formulas.resolve()
-    chosen = [each for each in highstates(formulas) if not options.only or each.name in options.only]
+    chosen = [highstate_of(name, formulas) for name in options.only or [*SETS, *OWN]]
     slow = functools.partial(Mirror, archives, rate=options.rate, delay=options.delay)
-    runner = Runner(root, slow, formulas, work)
+    runner = Runner(root, slow, formulas, work, in_image=options.docker)
     if options.shake is not None:
         sys.exit(shake(runner, chosen, shlex.split(options.shake)))
     checkouts = {"baseline": options.baseline, "now": CHECKOUT}

@@ -1,14 +1,14 @@
-"""Twelve highstates of public formulas that Debian's own packages are enough for, and their pillar: the examples'."""
+"""The highstates that are applied: of public formulas that Debian's own packages are enough for, and two of our own.
+
+The pillar of a formula is its example.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SETS: dict[str, tuple[str, ...]] = {
     "web": ("nginx", "redis", "fail2ban", "logrotate", "cron", "users"),
@@ -34,6 +34,27 @@ _LEFT_TO_CHANCE = {"cron": (b"minute: random", b"minute: 7")}
 _PLACES = ("pillar.example", "{sls}/pillar.example", "test/salt/pillar/default.sls")
 
 
+_FILES = {
+    "nginx": "/etc/nginx/conf.d/bench.conf",
+    "redis-server": "/etc/redis/bench.conf",
+    "memcached": "/etc/default/memcached",
+    "haproxy": "/etc/haproxy/errors/bench.http",
+    "chrony": "/etc/chrony/conf.d/bench.conf",
+    "rsync": "/etc/rsyncd.conf",
+    "vsftpd": "/etc/vsftpd.conf",
+    "snmpd": "/etc/snmp/snmpd.conf.d/bench.conf",
+    "fail2ban": "/etc/fail2ban/jail.d/bench.conf",
+    "logrotate": "/etc/logrotate.d/bench",
+}
+_PACKAGE = "{0}:\n  pkg.installed: []\n"
+_ITS_FILE = "{1}:\n  file.managed:\n    - contents: ''\n    - makedirs: True\n    - require: [pkg: {0}]\n"
+OWN = {
+    "packages": "".join(map(_PACKAGE.format, _FILES)),
+    "pairs": "".join((_PACKAGE + _ITS_FILE).format(*pair) for pair in _FILES.items()),
+}
+"""SLS files: ten packages in a row, and each of them followed by its file, the commonest form of a tree."""
+
+
 class Formula(NamedTuple):
     """A checkout: its folder's name, the SLS, and the example of a pillar if there is one that counts."""
 
@@ -43,15 +64,15 @@ class Formula(NamedTuple):
 
 
 class Highstate(NamedTuple):
-    """Some formulas, applied together."""
+    """Some formulas, applied together, or one of `OWN`."""
 
     name: str
-    formulas: tuple[Formula, ...]
+    formulas: tuple[Formula, ...] = ()
 
     @property
     def sls(self) -> list[str]:
         """What is applied."""
-        return [formula.sls for formula in self.formulas]
+        return [formula.sls for formula in self.formulas] or [self.name]
 
     def write(self, folder: str, formulas: str, place: str) -> str:
         """Write a minion's configuration and the pillar into a new folder, for tools that see it as ``place``.
@@ -67,20 +88,24 @@ class Highstate(NamedTuple):
                 text = formula.example.read_bytes().replace(*_LEFT_TO_CHANCE.get(formula.sls, (b"\0", b"")))
                 (pillar / f"p_{formula.sls}.sls").write_bytes(text)
         (pillar / "top.sls").write_text(yaml.safe_dump({"base": {"*": tops}}), encoding="utf-8")
+        roots = [f"{formulas}/{formula.folder}" for formula in self.formulas]
+        if self.name in OWN:
+            (Path(folder) / "states").mkdir()
+            (Path(folder) / "states" / f"{self.name}.sls").write_text(OWN[self.name], encoding="utf-8")
+            roots = [f"{place}/states"]
         options: dict[str, Any] = {
             "id": "bench",
             "file_client": "local",
-            "file_roots": {"base": [f"{formulas}/{formula.folder}" for formula in self.formulas]},
+            "file_roots": {"base": roots},
             "pillar_roots": {"base": [f"{place}/pillar"]},
         }
         (Path(folder) / "minion").write_text(yaml.safe_dump(options), encoding="utf-8")
         return folder
 
 
-def highstates(checkouts: Path) -> Iterator[Highstate]:
-    """Yield the highstates. ``checkouts`` has folders named ``OWNER+NAME-formula`` or ``NAME-formula``."""
-    for name, members in SETS.items():
-        yield Highstate(name, tuple(_formula(checkouts, member) for member in members))
+def highstate_of(name: str, checkouts: Path) -> Highstate:
+    """Return the highstate of a name. ``checkouts`` has folders named ``OWNER+NAME-formula`` or ``NAME-formula``."""
+    return Highstate(name, tuple(_formula(checkouts, member) for member in SETS.get(name, ())))
 
 
 def _formula(checkouts: Path, name: str) -> Formula:

@@ -100,11 +100,15 @@ class _Measured(msgspec.Struct):
 class Runner:
     """Applies highstates in rooms of one root, each with a mirror of its own. Safe to use from several threads."""
 
-    def __init__(self, root: Path, mirror: Callable[[], Mirror], formulas: Path, work: Path) -> None:
+    def __init__(
+        self, root: Path, mirror: Callable[[], Mirror], formulas: Path, work: Path, *, in_image: bool = False
+    ) -> None:
         self._root = root
         self._mirror = mirror
         self._formulas = formulas
         self._work = work
+        self._in_image = in_image
+        """Whether apt has the configuration of an image, `docker-clean`."""
 
     def salt(self, highstate: Highstate) -> Run:
         """Apply with Salt."""
@@ -175,6 +179,8 @@ class Runner:
                 (str(self._formulas), FORMULAS),
                 (str(Path(__file__).with_name("measure.py")), _MEASURE),
             ]
+            if self._in_image:
+                mounts.append((str(Path(__file__).with_name("docker-clean")), "/etc/apt/apt.conf.d/docker-clean"))
             work = f"{folder}/work"
             Path(work).mkdir()
             job = msgspec.json.encode({"command": command}).decode()
