@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def aggregation(plan: Plan) -> dict[str, Any]:
-    """Return ``{groups: [{module, transaction, members, calls}], refused: [{tag, sls, place, why}]}``.
+    """Return ``{groups: [{module, transaction, apart, members, calls}], refused: [{tag, sls, place, why}]}``.
 
-    ``transaction`` is true for a group formed by default. ``calls`` are ``{function, members}``.
+    ``transaction`` is true for a group formed by default, ``apart`` is why it does not join the one before it ("" for
+    the first). ``calls`` are ``{function, members}``.
 
     A member is ``{tag, sls, place}``. The states of a call have one function; only the module knows whether it makes
     several calls because their other arguments differ.
@@ -27,6 +28,7 @@ def aggregation(plan: Plan) -> dict[str, Any]:
         {
             "module": plan.chunks[node.members[0]].state,
             "transaction": node.transaction,
+            "apart": plan.not_aggregated.get(node.members[0], ""),
             "members": [_state(plan.chunks[member]) for member in node.members],
             "calls": [
                 {"function": function, "members": [_state(chunk) for chunk in chunks]}
@@ -36,7 +38,9 @@ def aggregation(plan: Plan) -> dict[str, Any]:
         for node in plan.nodes[len(plan.chunks) :]
         if node.kind is NodeKind.GROUP
     ]
-    refused = [{**_state(plan.chunks[chunk]), "why": why} for chunk, why in sorted(plan.not_aggregated.items())]
+    grouped = {node.members[0] for node in plan.nodes[len(plan.chunks) :] if node.kind is NodeKind.GROUP}
+    alone = sorted(plan.not_aggregated.keys() - grouped)
+    refused = [{**_state(plan.chunks[chunk]), "why": plan.not_aggregated[chunk]} for chunk in alone]
     return {"groups": groups, "refused": refused}
 
 
@@ -48,6 +52,8 @@ def aggregation_lines(plan: Plan, palette: Palette = PLAIN) -> Iterator[str]:
         if group["transaction"]:
             calls = "1 transaction by default, each in its own place"
         yield palette.paint(palette.bold, f"{group['module']}: {count(len(group['members']), 'state')}, {calls}")
+        if group["apart"]:
+            yield f"  not with the states before: {group['apart']}"
         for call in group["calls"]:
             yield f"  {call['function']}: {count(len(call['members']), 'state')}"
             yield from (f"    - {_named(member, palette)}" for member in call["members"])

@@ -114,12 +114,13 @@ class Plan(msgspec.Struct, frozen=True):
     refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` gives, for
     each chunk that may touch more than it declares, the reason: only the tree itself orders it. ``entries`` are the
     files in which a chunk touches single entries only: unordered chunks touch other entries. ``not_aggregated`` gives
-    the reason why a chunk that could be aggregated is in no group. ``contradictions`` are states that undo each other's
-    work, and states that a run refuses because of an earlier one. ``remote`` are requisites on states of other hosts,
-    which the hosts resolve together; ``elsewhere`` has the state of each REMOTE node, a chunk without index and
-    arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of their content (""
-    if only found). ``phases`` are the times of making the plan; only they differ each time. ``digest`` is the same in
-    every process and for every hash seed; secrets count, so the digest to show is `RedactedPlan.digest`.
+    the reason why a chunk that could be aggregated is in no group, or not in the one before. ``contradictions`` are
+    states that undo each other's work, and states that a run refuses because of an earlier one. ``remote`` are
+    requisites on states of other hosts, which the hosts resolve together; ``elsewhere`` has the state of each REMOTE
+    node, a chunk without index and arguments. ``files`` are the files of the tree that the compiler read or found, with
+    the sha256 of their content ("" if only found). ``phases`` are the times of making the plan; only they differ each
+    time. ``digest`` is the same in every process and for every hash seed; secrets count, so the digest to show is
+    `RedactedPlan.digest`.
     """
 
     chunks: tuple[LowChunk, ...]

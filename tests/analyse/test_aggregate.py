@@ -60,3 +60,16 @@ def test_a_transaction_says_that_it_was_formed_by_default():
     compiled = plan("a: pkg.installed\nb: pkg.installed\n", states=FakeStates(hooks=hooks), implicit_order="footprint")
     assert [group["transaction"] for group in aggregation(compiled)["groups"]] == [True]
     assert next(aggregation_lines(compiled)) == "pkg: 2 states, 1 transaction by default, each in its own place"
+
+
+def test_a_second_transaction_names_what_keeps_it_apart():
+    tree = "a: pkg.installed\nb: pkg.installed\nx: {test.nop: [{require: [b]}]}\nc: {pkg.installed: [{require: [x]}]}\nd: pkg.installed\n"
+    hooks = {"pkg.mod_transaction": lambda low, first: ""}
+    compiled = plan(tree, states=FakeStates(hooks=hooks), implicit_order="footprint")
+    facts = aggregation(compiled)
+    assert [ids(group["members"]) for group in facts["groups"]] == [["a", "b"], ["c", "d"]]
+    assert facts["refused"] == []
+    first, second = (group["apart"] for group in facts["groups"])
+    assert first == ""
+    assert second.startswith("it waits for s:x (")
+    assert f"  not with the states before: {second}" in list(aggregation_lines(compiled))

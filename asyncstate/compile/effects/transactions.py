@@ -59,6 +59,7 @@ _Members = dict[int, None]
 class Transactions:
     """Forms the transactions of a plan, while the chunks are visited in serial order.
 
+    ``refused`` says of a chunk why it is in no transaction, or why it begins one and does not join the one before.
     ``refuses(chunk, first)`` returns what `MOD_TRANSACTION` of its module says, None if the module has none or if
     states of it say what to aggregate.
     ``off`` is why there are no transactions at all, "" if there may be some.
@@ -107,7 +108,6 @@ class Transactions:
             first = next(iter(members))
             if len(members) > 1:
                 _add_group(self._builder, self._earlier, members)
-                self.refused.pop(first, None)
             else:
                 self.refused.setdefault(first, f"no later {self._builder.chunks[first].state} state can join it")
 

@@ -126,7 +126,7 @@ def test_what_keeps_a_state_alone(second, reason):
 def test_what_cannot_join_earlier_states_may_be_joined_by_later_ones():
     joined = compiled("a: pkg.installed\nb: {pkg.installed: [{fresh: true}]}\nc: pkg.installed\n")
     assert groups(joined) == [["b", "c"]]
-    assert why(joined) == {"a": "no later pkg state can join it"}
+    assert why(joined) == {"a": "no later pkg state can join it", "b": "not later"}
 
 
 def test_a_transaction_has_at_most_100_members():
