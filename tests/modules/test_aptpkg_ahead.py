@@ -60,6 +60,25 @@ def test_packages_are_fetched_apart_and_moved_when_they_are_installed(apt):
     assert ahead(apt) == []
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_run_has_a_cache_of_the_lists_where_apt_keeps_none(apt, keeps):
+    if not keeps:
+        with open(apt.environ["APT_CONFIG"], "a") as config:
+            config.write('Dir::Cache::pkgcache "";\nDir::Cache::srcpkgcache "";\n')
+    call(apt, "pkg.refresh_db")
+    assert call(apt, "pkg.latest_version", "one", refresh=False) == "1.0"
+    assert list(call(apt, "pkg.install", "one")) == ["one", "shared"]
+    apt.package("three")
+    call(apt, "pkg.refresh_db")
+    assert call(apt, "pkg.latest_version", "three", refresh=False) == "1.0"
+    own = [path.name for path in (apt.root.parent / "cache").glob("prefetch-lists-*/*")]
+    assert own == ([] if keeps else ["pkgcache.bin"])
+    assert (apt.root / "var/cache/apt/pkgcache.bin").exists() == keeps
+    apt.ahead.close()
+    assert list((apt.root.parent / "cache").iterdir()) == []
+    assert call(apt, "pkg.latest_version", "two", refresh=False) == "1:2.0", "after the run"
+
+
 def test_what_is_installed_is_not_fetched(apt):
     call(apt, "pkg.refresh_db")
     call(apt, "pkg.install", "one")
