@@ -35,6 +35,8 @@ _MOST_RENDERED = 3
 _MOST_STATES = 10
 _MUCH = 0.2
 """The share of the whole time that makes a phase worth a look."""
+_IDLE = 50.0
+"""The share of the slots' time, in percent, below which a state that waits does not wait for other states to end."""
 _HINTS = {
     "grains": "Look for slow grains of your own.",
     "pillar": "Look for slow pillar files and external pillars.",
@@ -259,11 +261,14 @@ def _advice(profile: Profile, wall: float, on_path: float, waits: float) -> str:
     slots = f"{count(profile.concurrency, 'slot')}, {min(used, 100.0):.0f} % used"
     if on_path >= 0.8 * wall:
         return f"{slots}. The critical path sets the time: more concurrency will not help, shortening it will."
-    if waits >= 0.2 * wall and len(profile.finished) > profile.concurrency:
+    if waits < 0.2 * wall or len(profile.finished) <= profile.concurrency:
+        return f"{slots}."
+    if used < _IDLE:
         return (
-            f"{slots}. States on the critical path waited {short_time(waits)} for a slot: try a larger --concurrency."
+            f"{slots}. Most slots were free, so more concurrency will not help: lanes and states that run alone take "
+            "the time, or starting and recording short states."
         )
-    return f"{slots}."
+    return f"{slots}. States on the critical path waited {short_time(waits)} for a slot: try a larger --concurrency."
 
 
 def _costly(phases: Sequence[Phase], whole: float) -> Iterator[str]:

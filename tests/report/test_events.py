@@ -303,6 +303,15 @@ def test_waiting_for_slots_is_named():
     )
 
 
+def test_waiting_while_slots_are_free_asks_for_no_more():
+    script = Script(concurrency=2)
+    for number in range(8):
+        script.ready(f"s{number}", 0.0).start(f"s{number}", number).finish(f"s{number}", number + 0.1)
+    profile = Profile()
+    script.end(8.0).play(profile)
+    assert list(profile_lines(profile))[-1].startswith("2 slots, 5 % used. Most slots were free, so more concurrency")
+
+
 def test_a_state_that_had_a_slot_of_its_own_asks_for_no_more():
     script = Script(concurrency=8)
     script.ready("a", 0.0).start("a", 0.4).finish("a", 1.0)
