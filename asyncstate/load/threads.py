@@ -319,7 +319,8 @@ class Strand:
             try:
                 submit(job)
             except LoaderError as error:
-                job.future.set_exception(error)
+                if not job.future.done():
+                    job.future.set_exception(error)
         if self._watched:
             loop.call_later(SHORT, self._look, loop, submit)
 

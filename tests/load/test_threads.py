@@ -520,6 +520,25 @@ async def test_a_call_that_was_kept_too_long_fails_where_no_thread_can_be_expect
     assert await first
 
 
+async def test_a_call_that_is_cancelled_while_it_gets_no_thread_is_just_cancelled(workers, monkeypatch):
+    strand, release, wrong = Strand(), threading.Event(), []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: wrong.append(context["message"]))
+    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
+    await until(lambda: workers.live)
+    second = asyncio.create_task(workers.run(int, strand=strand))
+
+    def refuse(_job):
+        second.cancel()
+        raise LoaderError("no further thread")
+
+    monkeypatch.setattr(workers, "_submit", refuse)
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    release.set()
+    assert await first
+    assert wrong == []
+
+
 async def test_the_end_of_a_call_spares_children_of_the_call_before_it(workers, patient):
     strand, begun, go_on = Strand(), threading.Event(), threading.Event()
     children = []
