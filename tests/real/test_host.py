@@ -17,6 +17,14 @@ def test_a_kernel_setting_of_this_network(debian, prove):
     prove("net.ipv4.ip_forward: {sysctl.present: [{value: 1}]}")
 
 
+def test_a_kernel_setting_of_the_machine_below_cannot_be_changed(debian):
+    (row,) = debian.apply(
+        "fs.protected_fifos: {sysctl.present: [{value: 1}, {config: /etc/sysctl.d/x.conf}]}"
+    ).rows.values()
+    assert row["result"] is False
+    assert "Read-only file system" in row["comment"]
+
+
 def test_a_mount(debian, prove):
     mounted = "/mnt/scratch: {mount.mounted: [{device: tmpfs}, {fstype: tmpfs}, {mkmnt: true}, {opts: 'size=1m'}, {persist: true}]}"
     prove(mounted)

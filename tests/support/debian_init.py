@@ -29,6 +29,7 @@ def build(root: str, work: str, code: str, libraries: str, *more: str) -> str:
         os.makedirs(target)
         mount("--bind", "-o", "ro", source, target)
     mount("-t", "proc", "proc", f"{merged}/proc")
+    hold_kernel_settings(f"{merged}/proc/sys", f"{work}/net")
     mount("-t", "sysfs", "-o", "ro", "sysfs", f"{merged}/sys")
     mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", f"{merged}/run")
     mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", f"{merged}/tmp")
@@ -40,6 +41,14 @@ def build(root: str, work: str, code: str, libraries: str, *more: str) -> str:
     os.chmod(f"{merged}/dev/shm", 0o1777)
     os.symlink("/proc/self/fd", f"{merged}/dev/fd")
     return merged
+
+
+def hold_kernel_settings(settings: str, own: str) -> None:
+    """Make the settings of the kernel read-only, but for those of the network, which the machine has of its own."""
+    os.mkdir(own)
+    mount("--bind", f"{settings}/net", own)
+    mount("--bind", "-o", "ro", settings, settings)
+    mount("--bind", own, f"{settings}/net")
 
 
 def take_in_orphans() -> None:

@@ -1,7 +1,7 @@
 """A throw-away Debian: an overlay over a built root, in namespaces of its own, gone with the test that asked for it.
 
-It has its own mounts, processes, network (loopback only), host name and System V IPC. Nothing done in it reaches the
-machine below.
+It has its own mounts, processes, network (loopback only), host name and System V IPC, and may not change settings of the
+kernel that are not its own. Nothing done in it reaches the machine below.
 """
 
 from __future__ import annotations
