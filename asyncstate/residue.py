@@ -31,7 +31,7 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from asyncstate.dunders.cancel import CancelToken
+    from asyncstate.dunders.context import CancelToken
 
 TEMPORARY = "temporary"
 """The deed of a call at a path where it keeps a temporary file. Removing that is no change of its row."""

@@ -21,9 +21,8 @@ import msgspec
 
 from asyncstate.config import Settings
 from asyncstate.config.values import checked
-from asyncstate.dunders.cancel import CancelToken, blocking
-from asyncstate.dunders.context import thread_token
-from asyncstate.load.trust import require_trusted_plugins
+from asyncstate.dunders.context import CancelToken, blocking, thread_token
+from asyncstate.load.folders import require_trusted_plugins
 from asyncstate.planner import Planner
 from asyncstate.process.ending import release
 from asyncstate.redact.redacted_plan import RedactedPlan

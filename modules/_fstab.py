@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.data.entries import FOUND_BY_POINT
+from asyncstate.dunders.entries import FOUND_BY_POINT
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:

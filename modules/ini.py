@@ -138,7 +138,7 @@ def _require_encoding(encoding: str | None) -> None:
 def _write(path: str, text: str, encoding: str | None) -> None:
     try:
         data = text.encode(encoding) if encoding else text.encode("utf-8", "surrogateescape")
-        filesystem.replace_content(filesystem.resolved(path), data, keep_names=True)
+        filesystem.edit_content(filesystem.resolved(path), data)
     except UnicodeError as error:
         raise CommandExecutionError(f"Unable to write file '{path}'. Exception: {error}") from error
     except OSError as error:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from asyncstate import prefetch
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import CallContext, current
+from asyncstate.dunders.context import CallContext, CancelToken, current
 from asyncstate.errors import RunCancelled
 from asyncstate.prefetch import Prefetched
 

@@ -16,7 +16,7 @@ import pytest
 from plugin_harness import PluginHarness
 
 from asyncstate import filesystem, residue
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import ResumeRefused, RunCancelled
 from asyncstate.filesystem.replacement import Replacement
 from asyncstate.process.child import run_child
@@ -28,7 +28,7 @@ from asyncstate.run.lock import RunLock
 KILLED = """
 import os, signal, subprocess, sys
 from asyncstate import filesystem, residue
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import start
 from asyncstate.run.lock import RunLock

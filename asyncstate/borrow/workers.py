@@ -14,8 +14,7 @@ from asyncstate.borrow import wire
 from asyncstate.borrow.failure import LostInSalt, failure_of
 from asyncstate.borrow.interpreter import PATIENCE, SaltMissing, find_salt
 from asyncstate.borrow.process import WorkerEnded, WorkerProcess
-from asyncstate.dunders.context import current
-from asyncstate.dunders.observer import observer
+from asyncstate.dunders.context import current, observer
 from asyncstate.model.hooks import MOD_AGGREGATE
 from asyncstate.process.descriptors import Thread
 from asyncstate.process.ending import belong
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from asyncstate.borrow.interpreter import SaltPython
-    from asyncstate.dunders.cancel import CancelToken
-    from asyncstate.dunders.context import CallContext
+    from asyncstate.dunders.context import CallContext, CancelToken
 
 MOST = 4
 """The largest number of workers."""

@@ -82,7 +82,7 @@ class _Deadline:
 
     def _wait(self, age: int, seconds: float) -> None:
         # Nothing is imported here, where the import lock may be taken; a module may be half imported.
-        for token in list(getattr(sys.modules.get("asyncstate.dunders.cancel"), "blocking", ())):
+        for token in list(getattr(sys.modules.get("asyncstate.dunders.context"), "blocking", ())):
             token.cancel(signal.Signals(self.number).name)
         time.sleep(seconds)
         if age == self.age:

@@ -105,8 +105,8 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
 
     MODULE is the name of an execution module's file, or a path that ends in .py.
     """
-    from asyncstate.load.exports import exported_functions
     from asyncstate.load.folders import PluginFile, PluginFolder
+    from asyncstate.load.virtual import exported_functions
     from asyncstate.reference.interface_source import interface_source
     from asyncstate.reference.providers import namespace_of, plugin_files
     from asyncstate.runtime import StateRuntime

@@ -10,7 +10,6 @@ that change entries of a shared file import `editing` and `entry_of`.
 
 from __future__ import annotations
 
-from asyncstate.data.entries import entry_of
 from asyncstate.dunders.context import (
     check_cancelled,
     hide,
@@ -18,7 +17,7 @@ from asyncstate.dunders.context import (
     runtime_services,
     tree_files,
 )
-from asyncstate.dunders.entries import Editing, editing
+from asyncstate.dunders.entries import Editing, editing, entry_of
 from asyncstate.dunders.proxies import (
     __context__,
     __env__,

@@ -1,22 +1,86 @@
-"""The context of one call of a plugin, and the context variable that holds it while the call runs."""
+"""The call of a plugin that is under way: its context, its cancellation, its observer.
+
+Context variables hold them while the call runs. Most calls have no observer. Bundled code that opens paths by
+descriptors, or starts programs, notifies it; other accesses of plugins are seen by other means, or not at all.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import MutableMapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from asyncstate.errors import LoaderError
+from asyncstate.errors import LoaderError, RunCancelled
 
 if TYPE_CHECKING:
+    import asyncio
     import threading
     from collections.abc import Callable, Iterator, Mapping, MutableSet, Sequence
 
-    from asyncstate.data.entries import Additions
-    from asyncstate.dunders.cancel import CancelToken
+    from asyncstate.dunders.entries import Additions
     from asyncstate.dunders.services import Services, TreeFiles
+
+log: logging.Logger = logging.getLogger(__name__)
+
+blocking: set[CancelToken] = set()
+"""The tokens of work that a program awaits without an event loop. Another thread may cancel them."""
+
+
+class CancelToken:
+    """Tells code in a worker thread that its call was cancelled: the task that awaited it no longer does.
+
+    ``on_cancel`` registers a callback that must run at once (to kill a process group); ``check`` raises RunCancelled.
+    Every method may be called from any thread; a cancellation calls each callback exactly once. ``parent`` is the token
+    of the enclosing call. ``overdue`` has a future for each thread of the whole call that still runs
+    although the task that awaited it was cancelled; the future is done when the thread has returned.
+    """
+
+    __slots__ = ("__weakref__", "_callbacks", "overdue", "parent", "reason")
+
+    def __init__(self, parent: CancelToken | None = None) -> None:
+        self.reason: str = ""
+        self.parent: CancelToken | None = parent
+        self.overdue: list[asyncio.Future[None]] = [] if parent is None else parent.overdue
+        self._callbacks: dict[object, Callable[[], object]] = {}
+
+    def cancel(self, reason: str) -> None:
+        """Set the reason and call the registered callbacks. Later calls change nothing."""
+        if self.reason:
+            return
+        self.reason = reason or "cancelled"
+        for key in list(self._callbacks):
+            self._call(key)
+
+    def check(self) -> None:
+        """Raise RunCancelled if the token was cancelled."""
+        if self.reason:
+            raise RunCancelled(self.reason)
+
+    def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Register ``callback``; the return value unregisters it. Called at once if already cancelled."""
+        key = object()
+        self._callbacks[key] = callback
+        if self.reason:
+            self._call(key)
+
+        def release() -> None:
+            self._callbacks.pop(key, None)
+
+        return release
+
+    def _call(self, key: object) -> None:
+        """Call one callback, unless another thread took it first. A callback that fails must not stop the others."""
+        callback = self._callbacks.pop(key, None)
+        if callback is None:
+            return
+        try:
+            callback()
+        except Exception:
+            log.exception("a clean-up after a cancellation failed")
 
 
 class OptsOverlay(dict[str, Any]):
@@ -249,3 +313,51 @@ def check_cancelled() -> None:
     context = current.get(None)
     if context is not None and context.cancel is not None:
         context.cancel.check()
+
+
+Deed = Literal["created", "changed", "removed", "removed in part"]
+"""A change of a path."""
+Look = Literal["looked", "absent", "listed", "ensured"]
+"""Other ways to touch a path: it was read or queried and exists, or does not; the names in it were read; it is a
+folder that would have been made if it had been missing."""
+
+
+class Followed(Protocol):
+    """A program that is about to be started, and is followed."""
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """The command to start in place of the program: it runs the program as the same process."""
+
+    def ended(self) -> None:
+        """Record the effects of the program. Called once, whether it ended or could not be started."""
+
+
+class Observer(Protocol):
+    """Receives the deeds of a call; its methods may be called from several threads at once, and never raise."""
+
+    def saw(self, path: str, how: Deed | Look) -> None:
+        """Record that an absolute path was touched."""
+
+    def follow(
+        self,
+        argv: Sequence[str],
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+        account: Mapping[str, Any] | None,
+    ) -> Followed | None:
+        """Return how to start a program so that it is followed, or None to start it as it is."""
+
+    def missed(self, program: str) -> None:
+        """Record that a program works for the call but cannot be followed, as it runs already."""
+
+
+observer: ContextVar[Observer | None] = ContextVar("asyncstate_observer", default=None)
+"""The observer of the call under way."""
+
+
+def seen(path: str, how: Look = "looked") -> None:
+    """Report that a path is about to be looked at; it may be relative, and need not exist."""
+    watching = observer.get()
+    if watching is not None:
+        watching.saw(os.path.abspath(path), how)

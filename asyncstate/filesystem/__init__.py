@@ -32,7 +32,7 @@ system has no openat2 (before Linux 5.6, or forbidden in a container), the path 
 
 from __future__ import annotations
 
-from .authority import who_can_change, writable_below
+from .authority import require_own_place, require_unshared, who_can_change, writable_below
 from .beneath import Beneath
 from .change import (
     KEEP,
@@ -54,10 +54,8 @@ from .change import (
     set_times,
     symlink,
 )
-from .editing import edit_content
 from .journal import changes_so_far
 from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
-from .programs import require_own_place, require_unshared
 from .query import (
     exists,
     is_directory,
@@ -84,7 +82,7 @@ from .reading import (
     read_input,
     require_readable,
 )
-from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
+from .replacement import Replacement, copy_attributes, copy_file, edit_content, merged, replace_content, replace_text
 from .trees import copy_tree, move, remove_tree, require_removable
 
 __all__ = [

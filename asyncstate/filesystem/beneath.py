@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from asyncstate.dunders.observer import Deed
+    from asyncstate.dunders.context import Deed
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY
 _CHUNK = 1 << 20

@@ -9,12 +9,11 @@ import stat
 from functools import cache
 from typing import TYPE_CHECKING
 
-from asyncstate.dunders.context import current
+from asyncstate.dunders.context import current, seen
 from asyncstate.value import Value
 
 from . import place, query
 from .journal import note, note_renamed
-from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from asyncstate.dunders.context import current
-from asyncstate.dunders.observer import observer
+from asyncstate.dunders.context import current, observer
 from asyncstate.errors import PathRefused
 from asyncstate.residue import TEMPORARY
 
 from . import query
 
 if TYPE_CHECKING:
-    from asyncstate.dunders.observer import Deed
+    from asyncstate.dunders.context import Deed
 
 _DEEDS: tuple[Deed, ...] = ("created", "changed", "removed", "removed in part")
 

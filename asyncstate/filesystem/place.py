@@ -8,10 +8,10 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
+from asyncstate.dunders.context import seen
 from asyncstate.errors import PathRefused
 
 from . import openat2, steps, trust
-from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

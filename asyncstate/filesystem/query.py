@@ -6,8 +6,9 @@ import os
 import stat as modes
 from typing import TYPE_CHECKING
 
+from asyncstate.dunders.context import seen
+
 from . import place
-from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
+from asyncstate.dunders.context import seen
 from asyncstate.errors import PathRefused
 
 from . import openat2, place, trust
-from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,7 @@ from asyncstate.nearest import nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from asyncstate.load.plugin import LoadedFunction
-    from asyncstate.load.signature import Signature
+    from asyncstate.load.plugin import LoadedFunction, Signature
 
 OPTIONAL_KEYWORDS = frozenset({"aggregate", "provider", "timeout", "sfun", AGGREGATED, REQUISITE_LOWS})
 """Runtime keywords that Salt passes to ``**kwargs``, and that make it fail without ``**kwargs``; here such a function

@@ -13,9 +13,9 @@ from asyncstate.dunders.context import CallContext, LoadingContext, SharedContex
 from asyncstate.dunders.proxies import resolved
 from asyncstate.load.borrowed import BorrowedModules
 from asyncstate.load.bridge import Bridge, call_and_await, wrap
+from asyncstate.load.folders import FOLDER_OPTIONS, bundled_folder, plugin_folders
 from asyncstate.load.functions import FunctionMap, SuffixMap
 from asyncstate.load.loader import LazyLoader
-from asyncstate.load.search_path import FOLDER_OPTIONS, bundled_folder, plugin_folders
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.salt_compat.serializers import Serializers
 

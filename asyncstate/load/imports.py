@@ -1,4 +1,8 @@
-"""Importing a plugin file: once per process and version of the file, by one thread at a time."""
+"""Importing a plugin file: once per process and version of the file, by one thread at a time.
+
+Plugins of a tree and of installed packages have the builtins of plugins, whose import statement finds ``salt`` and the
+files of their neighbours.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,9 @@ import importlib.util
 import itertools
 import os
 import sys
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
 from hashlib import sha256
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
@@ -24,10 +31,7 @@ from asyncstate.dunders.proxies import INJECTED, TEXTS, TextBuiltins
 from asyncstate.errors import EXTERNAL, LoaderError, meant_for_program
 from asyncstate.load import neighbours
 from asyncstate.load.folders import INTERFACES
-from asyncstate.load.lock import plugin_lock
-from asyncstate.load.neighbours import Statement
-from asyncstate.load.origins import Origin, is_current, newest, origins, version
-from asyncstate.load.packages import give_builtins
+from asyncstate.load.neighbours import Origin, Statement, is_current, newest, origins, version
 from asyncstate.logs.loggers import adopt_loggers, own_name, plugin_logger
 from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt
 
@@ -35,6 +39,56 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from asyncstate.load.folders import PluginFile
+
+
+class _Chain:
+    """A load under way: the thread that began it, and the threads that run calls of its ``__virtual__``."""
+
+    __slots__ = ("awaits",)
+
+    def __init__(self) -> None:
+        self.awaits: list[str] = []
+
+    def leads_to(self, other: _Chain) -> bool:
+        """Return whether this chain waits, directly or through others, for a plugin that ``other`` is loading."""
+        if self is other:
+            return True
+        return any((holder := _holders.get(key)) is not None and holder.leads_to(other) for key in self.awaits)
+
+
+_condition = threading.Condition()
+_holders: dict[str, _Chain] = {}
+_chain: ContextVar[_Chain | None] = ContextVar("asyncstate_load_chain", default=None)
+
+
+@contextmanager
+def plugin_lock(key: str) -> Iterator[bool]:
+    """Hold the lock of one plugin file while it is imported and its ``__virtual__`` runs.
+
+    Yields False at once if waiting would be a deadlock: this load is part of loading that very plugin, or the thread
+    that loads the plugin itself waits for one that this load holds.
+    """
+    me = _chain.get() or _Chain()
+    with _condition:
+        while (holder := _holders.get(key)) is not None and not holder.leads_to(me):
+            me.awaits.append(key)
+            try:
+                _condition.wait()
+            finally:
+                me.awaits.remove(key)
+        if holder is None:
+            _holders[key] = me
+    if holder is not None:
+        yield False
+        return
+    token = _chain.set(me)
+    try:
+        yield True
+    finally:
+        _chain.reset(token)
+        with _condition:
+            del _holders[key]
+            _condition.notify_all()
 
 
 _generations = itertools.count(1)
@@ -321,3 +375,62 @@ def _import_relative(
 
 PLUGIN_BUILTINS: dict[str, Any] = builtins_with(_import)
 """The builtins of a plugin, whose import statement finds ``salt`` and the files of its neighbours."""
+
+
+class _PackageLoader:
+    """Loads a module of a plugin package with the builtins of plugins."""
+
+    def __init__(self, loader: Any, namespace: Mapping[str, Any]) -> None:
+        self._loader = loader
+        self._builtins = namespace
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Create the module with its original loader."""
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module with its original loader and the given builtins."""
+        module.__dict__["__builtins__"] = self._builtins
+        self._loader.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+class _PackageFinder:
+    """Finds the modules of installed plugin packages through the other finders, and gives them `_PackageLoader`."""
+
+    def __init__(self) -> None:
+        self.packages: dict[str, Mapping[str, Any]] = {}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        namespace = self._builtins_of(fullname)
+        if namespace is None:
+            return None
+        for finder in sys.meta_path:
+            if finder is not self:
+                spec = finder.find_spec(fullname, path, target)
+                if spec is not None:
+                    if hasattr(spec.loader, "exec_module"):
+                        spec.loader = _PackageLoader(spec.loader, namespace)  # type: ignore[assignment]  # it acts as one
+                    return spec
+        return None
+
+    def _builtins_of(self, module: str) -> Mapping[str, Any] | None:
+        for package, namespace in self.packages.items():
+            if module == package or module.startswith(f"{package}."):
+                return namespace
+        return None
+
+
+_finder = _PackageFinder()
+
+
+def give_builtins(package: str, namespace: Mapping[str, Any]) -> None:
+    """Use ``namespace`` as the builtins of all modules imported from an installed package from now on."""
+    _finder.packages[package] = namespace
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)

@@ -13,13 +13,10 @@ from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
 from asyncstate.interfaces import functions_of, interface_of
 from asyncstate.load.claims import claims_of
 from asyncstate.load.entry_points import entry_point_folders
-from asyncstate.load.exports import exported_functions
-from asyncstate.load.folders import PluginFile, PluginFolder, scan
-from asyncstate.load.imports import import_plugin
-from asyncstate.load.lock import plugin_lock
+from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, scan
+from asyncstate.load.imports import import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
-from asyncstate.load.search_path import bundled_folder
-from asyncstate.load.virtual import Verdict, evaluate
+from asyncstate.load.virtual import Verdict, evaluate, exported_functions
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import near_miss, nearest
 

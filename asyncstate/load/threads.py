@@ -19,8 +19,7 @@ from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import current, thread_token
+from asyncstate.dunders.context import CancelToken, current, thread_token
 from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain

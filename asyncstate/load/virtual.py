@@ -1,4 +1,4 @@
-"""Evaluates ``__virtual__``: whether a plugin loads, and under which name.
+"""What an imported plugin offers: whether it loads, under which name, and with which functions.
 
 ``__virtual__`` and ``__virtualname__`` work as in Salt: ``__virtualname__`` counts only beside a ``__virtual__``
 function, and then callers cannot use the file's own name. The name of an interface counts without ``__virtual__``.
@@ -6,6 +6,7 @@ function, and then callers cannot use the file's own name. The name of an interf
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,16 @@ from asyncstate.errors import meant_for_program
 from asyncstate.interfaces import interface_of
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
+from asyncstate.salt_compat.requirements import offered
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
     from asyncstate.load.folders import PluginFile
+
 
 log: logging.Logger = get_logger(__name__)
 
@@ -86,3 +89,31 @@ def _ask(virtual: Callable[[], Any], plugin: PluginFile, kind: str) -> tuple[str
         log.debug("__virtual__ of %s failed", plugin.source, exc_info=True)
         answer = False
     return answer, reason
+
+
+def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> Mapping[str, Callable[..., Any]]:
+    """Return the functions that a plugin offers, by the names callers use.
+
+    As in Salt 3008: the functions listed in ``__load__`` or ``__all__``, else those defined in the plugin itself
+    (``imported_too``: all of its namespace), renamed by ``__func_alias__``. Private names and functions that
+    ``depends`` refuses are left out.
+    """
+    listed = getattr(namespace, "__load__", None)
+    if listed is None:
+        listed = getattr(namespace, "__all__", None)
+    aliases = getattr(namespace, "__func_alias__", {})
+    exports: dict[str, Callable[..., Any]] = {}
+    for attribute in dir(namespace) if listed is None else listed:
+        func = None if attribute.startswith("_") else getattr(namespace, attribute, None)
+        if not (inspect.isfunction(func) or isinstance(func, functools.partial)):
+            continue
+        if imported_too or listed is not None or _defined_in(namespace, func):
+            func = offered(func)
+            if func is not None:
+                exports[aliases.get(attribute, attribute)] = func
+    return exports
+
+
+def _defined_in(namespace: ModuleType, func: Any) -> bool:
+    home = getattr(func, "__module__", None) or ""
+    return home == namespace.__name__ or home.startswith(f"{namespace.__name__}.")

@@ -142,5 +142,5 @@ def _line_class(base: type[logging.Logger]) -> type[LineLogger]:
 
 
 get_logger(TOP).addHandler(logging.NullHandler())  # as in any library: no output without a handler of the program
-for _name in ("data.merging", "dunders.cancel", "process.child"):  # lower layers, which cannot import this module
+for _name in ("data.merging", "dunders.context", "process.child"):  # lower layers, which cannot import this module
     get_logger(f"{TOP}.{_name}")

@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import dunders
-from asyncstate.dunders.observer import observer
+from asyncstate.dunders.context import observer
 from asyncstate.errors import CommandExecutionError
 from asyncstate.process.descriptors import Thread, room
 from asyncstate.process.ending import GRACE, PATIENCE, belong, reaper

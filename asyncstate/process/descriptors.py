@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from asyncstate.dunders.cancel import CancelToken
+    from asyncstate.dunders.context import CancelToken
 
 T = TypeVar("T")
 

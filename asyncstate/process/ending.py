@@ -19,7 +19,7 @@ from asyncstate.process.lineage import Lineage, Process, ThreadChildren, living,
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from asyncstate.dunders.cancel import CancelToken
+    from asyncstate.dunders.context import CancelToken
 
 GRACE = 2.0
 """Seconds between TERM and KILL."""

@@ -26,10 +26,9 @@ class ProviderFile(Value):
 
 def bundled_modules(kind: str) -> dict[str, list[ProviderFile]]:
     """Return the bundled plugins of a kind by name, also those that do not load on this machine."""
-    from asyncstate.load.exports import exported_functions  # noqa: PLC0415 - for the site only
-    from asyncstate.load.folders import scan  # noqa: PLC0415
+    from asyncstate.load.folders import bundled_folder, scan  # noqa: PLC0415
     from asyncstate.load.imports import import_plugin  # noqa: PLC0415
-    from asyncstate.load.search_path import bundled_folder  # noqa: PLC0415
+    from asyncstate.load.virtual import exported_functions  # noqa: PLC0415 - for the site only
 
     found: dict[str, list[ProviderFile]] = {}
     for plugin in scan(bundled_folder(kind)).values():

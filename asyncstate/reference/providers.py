@@ -14,11 +14,9 @@ from asyncstate.interfaces.conditions import grain as grain_of
 from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
 from asyncstate.load.claims import claims_of, returned_names
 from asyncstate.load.entry_points import entry_point_folders
-from asyncstate.load.exports import exported_functions
-from asyncstate.load.folders import PluginFile, scan
-from asyncstate.load.imports import import_plugin
-from asyncstate.load.lock import plugin_lock
-from asyncstate.load.search_path import bundled_folder, plugin_folders
+from asyncstate.load.folders import PluginFile, bundled_folder, plugin_folders, scan
+from asyncstate.load.imports import import_plugin, plugin_lock
+from asyncstate.load.virtual import exported_functions
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -14,9 +14,7 @@ import pytest
 from asyncstate.borrow.failure import LostInSalt
 from asyncstate.borrow.interpreter import SaltMissing
 from asyncstate.borrow.workers import SaltWorkers
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import CallContext, SharedContext, current
-from asyncstate.dunders.observer import observer
+from asyncstate.dunders.context import CallContext, CancelToken, SharedContext, current, observer
 from asyncstate.errors import CommandExecutionError, InvocationError, LoaderError, RunCancelled
 from asyncstate.run.chunk.views import RunningView
 

@@ -128,7 +128,7 @@ interrupts.end_now(signal.SIGTERM)
 
 def test_what_calls_have_started_is_killed(tmp_path):
     text = f"""
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.process.ending import belong
 from asyncstate.process.lineage import start
 token = CancelToken()

@@ -11,8 +11,7 @@ from plugin_trees import PluginTree
 
 from asyncstate.interfaces import Interface, functions_of
 from asyncstate.load.claims import claims_of
-from asyncstate.load.folders import scan
-from asyncstate.load.search_path import bundled_folder
+from asyncstate.load.folders import bundled_folder, scan
 from asyncstate.reference.interface_source import interface_source
 from asyncstate.reference.providers import (
     bundled_interfaces,

@@ -10,8 +10,7 @@ from asyncstate.config import Settings, default_files, load_settings
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS
 from asyncstate.config.without_effect import FOLDERS, INSTEAD, folders_without_effect, without_effect
 from asyncstate.errors import ConfigError
-from asyncstate.load.folders import folder_in_tree
-from asyncstate.load.search_path import FOLDER_OPTIONS
+from asyncstate.load.folders import FOLDER_OPTIONS, folder_in_tree
 
 
 def write(path: Path, text: str) -> Path:

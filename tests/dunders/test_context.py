@@ -6,8 +6,7 @@ import threading
 import pytest
 
 from asyncstate import dunders
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import CallContext, SharedContext, current
+from asyncstate.dunders.context import CallContext, CancelToken, SharedContext, current
 from asyncstate.errors import RunCancelled
 
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.dunders import editing
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import CallContext, SharedContext, current
+from asyncstate.dunders.context import CallContext, CancelToken, SharedContext, current
+from asyncstate.dunders.entries import Additions, entry_of
 from asyncstate.errors import LoaderError, RunCancelled
 
 
@@ -114,3 +118,94 @@ def test_the_event_loop_does_not_wait_for_a_file():
 
     with pytest.raises(LoaderError, match="plain function"):
         asyncio.run(change())
+
+
+KEYS = st.text(alphabet="ab./#*%[] \n", max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("path:/etc/hosts", "web"), "path:/etc/hosts#web"),
+        (("path:/f", "a", "b"), "path:/f#a/b"),
+        (("path:/f", "a/b"), "path:/f#a%2Fb"),
+        (("grains", "a"), "grains#a"),
+        (("path:/f", ""), "path:/f#%"),
+        (("path:/f", ".."), "path:/f#%2E%2E"),
+        (("path:/f", "**"), "path:/f#%2A%2A"),
+        (("path:/f", "a.b"), "path:/f#a.b"),
+        (("path:/f", 7), "path:/f#7"),
+        (("path:/f", "a\nb"), "path:/f#a%0Ab"),
+    ],
+)
+def test_the_name_of_an_entry(parts, name):
+    assert entry_of(*parts) == name
+
+
+@given(st.lists(KEYS, min_size=1, max_size=3), st.lists(KEYS, min_size=1, max_size=3))
+def test_entries_meet_where_one_is_within_the_other_whatever_their_keys_are(one, other):
+    for whole in ("path:/etc/f", "grains"):
+        first, second = entry_of(whole, *one), entry_of(whole, *other)
+        assert posixpath.normpath(first) == first
+        board = Scoreboard(lambda nodes, resource: -1)
+        board.touch(0, [], [first])
+        shorter = min(len(one), len(other))
+        assert bool(board.touch(1, [], [second]).always) is (one[:shorter] == other[:shorter])
+        assert board.touch(2, [], [whole]).always
+
+
+def apply(lines, additions, rank, key, value):
+    """What a state does to a file of ``key=value``: change an entry, remove it, or add it."""
+    keys = [line.partition("=")[0] for line in lines]
+    if value is None:
+        return [line for line, each in zip(lines, keys, strict=True) if each != key]
+    if key in keys:
+        return [f"{key}={value}" if each == key else line for line, each in zip(lines, keys, strict=True)]
+    lines = list(lines)
+    lines.insert(additions.place([None if each == "#" else each for each in keys], key), f"{key}={value}")
+    return lines
+
+
+class At:
+    def __init__(self, additions, rank):
+        self.additions, self.rank = additions, rank
+
+    def place(self, entries, key):
+        return self.additions.place(entries, key, self.rank)
+
+
+@st.composite
+def runs(draw):
+    """A file, what states do to its entries in serial order, and another order that keeps that of each key."""
+    before = draw(st.lists(st.sampled_from(["a=0", "b=0", "#=1", "c=0", "#=2"]), max_size=4, unique=True))
+    deeds = draw(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from([None, 1, 2])), max_size=9))
+    places = draw(st.permutations(range(len(deeds))))
+    queues = {key: [n for n, deed in enumerate(deeds) if deed[0] == key] for key, _ in deeds}
+    return before, deeds, [queues[deeds[place][0]].pop(0) for place in places]
+
+
+@given(runs())
+def test_any_order_gives_the_lines_of_the_serial_one(run):
+    before, deeds, order = run
+
+    def after(ranks):
+        additions, lines = Additions(), before
+        for rank in ranks:
+            lines = apply(lines, At(additions, rank), rank, *deeds[rank])
+        return lines
+
+    assert after(order) == after(range(len(deeds)))
+
+
+def test_several_entries_of_one_state_stay_in_its_order():
+    additions = Additions()
+    lines = []
+    for rank, key in [(5, "e"), (2, "x"), (2, "y"), (9, "z"), (2, "a")]:
+        lines.insert(additions.place(lines, key, rank), key)
+    assert lines == ["x", "y", "a", "e", "z"]
+
+
+def test_what_other_programs_wrote_meanwhile_stays_where_it_is():
+    additions = Additions()
+    assert additions.place(["a"], "k", 5) == 1
+    assert additions.place(["a", "other"], "l", 3) == 2

@@ -10,7 +10,7 @@ from plugin_trees import PluginTree
 
 from asyncstate import dunders
 from asyncstate.errors import LoaderError, RunCancelled
-from asyncstate.load.pending import ForgottenAwait
+from asyncstate.load.bridge import ForgottenAwait
 
 MODULES = """
 import asyncio, threading

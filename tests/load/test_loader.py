@@ -11,7 +11,7 @@ from record_answers import recorded
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load import entry_points
-from asyncstate.load.lock import plugin_lock
+from asyncstate.load.imports import plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, is_async
 
 LOADING = {tuple(json.loads(question)[0].items()): answer for question, answer in recorded("loading").items()}

@@ -10,8 +10,7 @@ from contextvars import ContextVar
 import pytest
 
 from asyncstate import dunders
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import CallContext
+from asyncstate.dunders.context import CallContext, CancelToken
 from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.load import threads
 from asyncstate.load.threads import Strand, WorkerThreads, transferable

@@ -126,7 +126,7 @@ def test_the_program_may_have_a_class_of_loggers():
 
 def test_every_logger_of_ours_is_such_a_logger(checkout):
     """Modules ask `get_logger`; those below it are known to it by name."""
-    below = {"asyncstate.data.merging", "asyncstate.dunders.cancel", "asyncstate.process.child"}
+    below = {"asyncstate.data.merging", "asyncstate.dunders.context", "asyncstate.process.child"}
     asking = set()
     for path in (checkout / "asyncstate").rglob("*.py"):
         name = ".".join(path.relative_to(checkout).with_suffix("").parts)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from plugin_harness import PluginHarness
 
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
 from asyncstate.process import child, ending
 

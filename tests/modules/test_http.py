@@ -11,7 +11,7 @@ from fake_host import FakeHost
 from plugin_harness import PluginHarness
 from web_server import web_server
 
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import CommandExecutionError, RunCancelled
 
 

@@ -74,7 +74,7 @@ def test_calling_others(plugins):
 
 
 def test_try_does_not_swallow_a_cancelled_run(plugins):
-    from asyncstate.dunders.cancel import CancelToken
+    from asyncstate.dunders.context import CancelToken
 
     token = CancelToken()
     token.cancel("SIGINT")

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from asyncstate.dunders import context
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import CommandExecutionError, RunCancelled
 from asyncstate.process import child
 from asyncstate.process.child import run_child

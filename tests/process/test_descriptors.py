@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import RunCancelled
 from asyncstate.process import child, descriptors
 from asyncstate.process.descriptors import OF_A_STATE, RESERVE, TO_START, WATCHED, Room, Thread, places

@@ -12,7 +12,7 @@ import time
 import pytest
 from plugin_harness import PluginHarness
 
-from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import CommandExecutionError, RunCancelled
 from asyncstate.process import ending, lineage
 from asyncstate.process.child import run_child, start_detached

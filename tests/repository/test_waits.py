@@ -54,7 +54,7 @@ REASONS = {
     "asyncstate/residue.py locked_file": LOCKED_HERE,
     "asyncstate/load/bridge.py _block_on": "a cancelled call cancels it; a loop that ends does, too",
     "asyncstate/load/bridge.py _run_alone": PLUGIN,
-    "asyncstate/load/lock.py plugin_lock": PLUGIN,
+    "asyncstate/load/imports.py plugin_lock": PLUGIN,
     "asyncstate/load/threads.py _Worker._take_calls": "a daemon; it has a call, or is about to get one",
     "asyncstate/extras/editor/server.py Server.file": CANCELLED,
     "asyncstate/extras/editor/server.py make_server._initialized": CANCELLED,

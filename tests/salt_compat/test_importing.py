@@ -11,7 +11,7 @@ from plugin_trees import PluginTree, write
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound, InvocationError
-from asyncstate.load import folders, packages
+from asyncstate.load import folders, imports
 from asyncstate.salt_compat import importing
 
 WITHOUT = "install salt beside asyncstate"
@@ -340,7 +340,7 @@ def test_an_installed_plugin_package_can_import_it_and_its_neighbours_cannot(tre
     finally:
         for name in [name for name in sys.modules if name.startswith("plugpack")]:
             del sys.modules[name]
-        packages._finder.packages.pop("plugpack", None)
+        imports._finder.packages.pop("plugpack", None)
 
 
 class TestWhereSaltIsInstalled:

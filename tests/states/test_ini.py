@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
@@ -13,8 +14,9 @@ from plugin_harness import PluginHarness
 from plugin_trees import PluginTree
 from recorded_states import expected, recorded, replay
 
-from asyncstate.data.entries import Additions
+from asyncstate.dunders.entries import Additions
 from asyncstate.errors import CommandExecutionError
+from asyncstate.filesystem import replacement
 
 CASES = recorded("ini", but=("empty section name", "options absent without a section", "sections present"))
 
@@ -185,6 +187,20 @@ def test_a_file_with_several_names_keeps_them(plugins, tmp_path, function):
     assert plugins.state(f"ini.{function}", name=str(path), sections=sections)["changes"]
     assert (path.stat().st_ino, path.stat().st_nlink) == (number, 2)
     assert (tmp_path / "other").read_text() == ("[a]\nx = 2\n\n[b]\n" if function == "options_present" else "[b]\n")
+
+
+def test_after_a_failed_write_a_file_with_several_names_has_its_old_content(plugins, tmp_path, monkeypatch):
+    path = tmp_path / "app.ini"
+    path.write_text("[a]\nx = 1\n")
+    os.link(path, tmp_path / "other")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(replacement.os, "pwrite", full)
+    with pytest.raises(CommandExecutionError, match="No space left"):
+        plugins.state("ini.options_present", name=str(path), sections={"a": {"x": "2"}})
+    assert path.read_text() == (tmp_path / "other").read_text() == "[a]\nx = 1\n"
 
 
 def test_where_an_option_is_to_be_removed_an_empty_file_is_made(plugins, tmp_path):

@@ -30,7 +30,7 @@ from fake_services import FakeServices
 
 from asyncstate import dunders
 from asyncstate.errors import PathRefused
-from asyncstate.load.exports import exported_functions
+from asyncstate.load.virtual import exported_functions
 from asyncstate.run.rows import failed_row, keep_deeds
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def _configured(ctx: click.Context) -> Places:
     from asyncstate.config import default_files, load_settings
     from asyncstate.config.files import find_project
     from asyncstate.errors import AsyncStateError
-    from asyncstate.load.search_path import bundled_folder, plugin_folders
+    from asyncstate.load.folders import bundled_folder, plugin_folders
 
     options = {name: ctx.params.get(name) for name in ("saltenv", "trust_writable")}
     named = [os.path.abspath(name) for name in ctx.params.get("config") or ()]

@@ -84,7 +84,7 @@ class _Text:
             self._body = []
 
     def functions(self) -> Iterator[tuple[str, list[Argument]]]:
-        """Yield the functions by the names that callers use, as `asyncstate.load.exports` does for a loaded plugin."""
+        """Yield the functions by the names that callers use, as `asyncstate.load.virtual` does for a loaded plugin."""
         import ast
 
         own = self.own()

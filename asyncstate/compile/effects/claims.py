@@ -26,7 +26,7 @@ from asyncstate.compile.effects.claim_values import (
 from asyncstate.compile.effects.claims_of_paths import FILL, of_made, of_options, of_path
 from asyncstate.compile.effects.declared import files_written
 from asyncstate.compile.effects.resources import PATH, plain_path
-from asyncstate.data.entries import FOUND_BY_POINT
+from asyncstate.dunders.entries import FOUND_BY_POINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

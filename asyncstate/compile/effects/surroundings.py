@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.effects.calls import texts
 from asyncstate.compile.effects.resources import ENTRY, ENVIRONMENT, PATH, TREE, folders_above
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
-from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
+from asyncstate.load.folders import FOLDER_OPTIONS, plugin_folders
 from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 

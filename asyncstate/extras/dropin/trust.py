@@ -34,7 +34,7 @@ def trust_plugins(settings: Settings) -> None:
     caller = _Caller.found()
     if caller is None:
         return
-    from asyncstate.load.trust import writable_plugins
+    from asyncstate.load.folders import writable_plugins
     from asyncstate.sources.fileclient import LocalFileClient
 
     opts = settings.opts()

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import current
+from asyncstate.dunders.context import CancelToken, current
 from asyncstate.errors import AsyncStateError, NotYet, RunCancelled, meant_for_program
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.hooks import MOD_PREFETCH

@@ -20,8 +20,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import CallContext, current
+from asyncstate.dunders.context import CallContext, CancelToken, current
 from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.annotations import described
@@ -50,7 +49,7 @@ from asyncstate.run.rows import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from asyncstate.data.entries import Additions
+    from asyncstate.dunders.entries import Additions
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from asyncstate.dunders.cancel import CancelToken
+    from asyncstate.dunders.context import CancelToken
 
 
 class TimeLimit:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from asyncstate.dunders.observer import observer
+from asyncstate.dunders.context import observer
 from asyncstate.errors import ConfigError
 from asyncstate.extras.proof.trace.following import Strace
 from asyncstate.extras.proof.trace.witness import Witness, install

@@ -22,7 +22,7 @@ from asyncstate import filesystem
 from asyncstate._version import __file__ as version_file
 from asyncstate._version import __version__
 from asyncstate.errors import FleetError
-from asyncstate.load.search_path import bundled_folder
+from asyncstate.load.folders import bundled_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

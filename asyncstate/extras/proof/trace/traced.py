@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from asyncstate.dunders.observer import observer
+from asyncstate.dunders.context import observer
 from asyncstate.errors import Issue
 from asyncstate.extras.proof.trace.following import Strace, left_running
 from asyncstate.extras.proof.trace.learning import Learning

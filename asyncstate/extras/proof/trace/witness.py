@@ -13,7 +13,7 @@ import sysconfig
 import threading
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders.observer import observer
+from asyncstate.dunders.context import observer
 from asyncstate.extras.proof.trace.noise import shared_paths
 from asyncstate.extras.proof.trace.touched import (
     ABSENT,
@@ -30,7 +30,7 @@ from asyncstate.extras.proof.trace.touched import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from asyncstate.dunders.observer import Deed, Followed, Look
+    from asyncstate.dunders.context import Deed, Followed, Look
     from asyncstate.extras.proof.trace.following import Strace
 
 _HOW = {

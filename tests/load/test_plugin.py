@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from asyncstate.load.signature import Signature
+from asyncstate.load.plugin import Signature
 
 
 def test_a_callable_without_signature_takes_everything():

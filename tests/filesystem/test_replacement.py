@@ -6,8 +6,8 @@ import pytest
 
 from asyncstate import residue
 from asyncstate.errors import PathRefused
-from asyncstate.filesystem import editing
-from asyncstate.filesystem.editing import edit_content
+from asyncstate.filesystem import replacement
+from asyncstate.filesystem.replacement import edit_content
 
 OLD = b"old " * 5000
 
@@ -33,7 +33,7 @@ def full(monkeypatch):
         written.append(1)
         return os.write(descriptor, bytes(data[:10]))
 
-    monkeypatch.setattr(editing.os, "pwrite", pwrite)
+    monkeypatch.setattr(replacement.os, "pwrite", pwrite)
 
 
 def content(path):
@@ -74,7 +74,7 @@ def test_what_cannot_be_written_back_is_named(names, tmp_path, monkeypatch):
     def ftruncate(descriptor, size):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(editing.os, "ftruncate", ftruncate)
+    monkeypatch.setattr(replacement.os, "ftruncate", ftruncate)
     with pytest.raises(OSError, match="Input/output error; the old content is in ") as raised:
         edit_content(names[0], b"new" * 100)
     copy = str(raised.value).rpartition("the old content is in ")[2].partition(": ")[0]
@@ -86,7 +86,7 @@ def test_the_copy_outlives_a_kill_and_the_run_after_it(names, tmp_path):
     notes = tmp_path / "cache"
     child = os.fork()
     if child == 0:
-        editing.os.pwrite = lambda *_: os._exit(9)
+        replacement.os.pwrite = lambda *_: os._exit(9)
         with residue.Notes(str(notes), "run"):
             edit_content(names[0], b"new")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from plugin_trees import Roots
 
-from asyncstate.load.search_path import plugin_folders
+from asyncstate.load.folders import plugin_folders
 
 
 def test_folders_in_order():
