@@ -15,6 +15,7 @@ from asyncstate.compile.low.arguments import PROBABLE_ARGUMENT, check_arguments
 from asyncstate.compile.low.draft import Draft
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.planning import Machine
+from asyncstate.data.merging import independent
 from asyncstate.errors import CompileError, FunctionNotFound, Issue, RenderError
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
@@ -25,7 +26,6 @@ from asyncstate.render.pipe import Rendered
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile, noted_reads
 from asyncstate.sources.machine import RealPaths, has_account, home_of, known_packages
 from asyncstate.sources.phases import noted_phases
-from asyncstate.sources.pillar_merge import independent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
-    from asyncstate.redact.secrets import Secrets
+    from asyncstate.redact.redactor import Secrets
     from asyncstate.services import RuntimeServices
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar

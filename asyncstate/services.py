@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from asyncstate.data.merging import independent
 from asyncstate.dunders import Orchestra, PluginKind, Services
 from asyncstate.dunders.context import current
 from asyncstate.errors import CommandExecutionError, ConfigError, LoaderError, RenderError
@@ -14,7 +15,6 @@ from asyncstate.sources import grains as grains_source
 from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile, noted_reads
 from asyncstate.sources.phases import noted_phases, rendering
 from asyncstate.sources.pillar import compile_pillar
-from asyncstate.sources.pillar_merge import independent
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.load.loader import LazyLoader
     from asyncstate.model.event import Phase
-    from asyncstate.redact.secrets import Secrets
+    from asyncstate.redact.redactor import Secrets
     from asyncstate.render.context import Restraint
     from asyncstate.render.kept import Kept
     from asyncstate.render.pipe import Rendered

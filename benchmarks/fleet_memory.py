@@ -28,7 +28,7 @@ from asyncstate.extras.fleet.nkeys import OPERATOR, KeyPair
 from asyncstate.extras.fleet.protocol import HostPlan, decode, encode
 from asyncstate.extras.fleet.signing import OperatorSigner
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import Secrets
 
 
 def resident() -> float:

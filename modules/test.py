@@ -18,7 +18,7 @@ import anyio
 
 from asyncstate import dunders, filesystem
 from asyncstate._version import __version__
-from asyncstate.data.release import SALT_VERSION
+from asyncstate.data import SALT_VERSION
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 

@@ -12,7 +12,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from asyncstate.data.yaml.ids import written_id
+from asyncstate.data.yaml.scalar import written_id
 from asyncstate.render.jinja_blocks import lines_in_blocks
 from asyncstate.value import Value
 

@@ -1,8 +1,8 @@
 """The command line: one file per command, each imported when it is called.
 
-Read in this order: ``root`` (the program), ``framework`` and ``options`` (common to all commands), ``selection`` (the
-states to compile), ``session`` (a run, from start to report), ``console`` (the output streams), then any command.
-``salt`` reads Salt's spelling of options, ``interrupts`` turns signals into messages and exit codes.
+Read in this order: ``root`` (the program), ``framework`` and ``options`` (common to all commands), ``settings`` (those
+of a command, and the states to compile), ``session`` (a run, from start to report), ``console`` (the output streams),
+then any command. ``salt`` reads Salt's spelling of options, ``interrupts`` turns signals into messages and exit codes.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from asyncstate.cli.options import (
     traces_option,
     tree_options,
 )
-from asyncstate.cli.selection import require_file_again, select
+from asyncstate.cli.settings import require_file_again, select
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
-    from asyncstate.cli.selection import Selection
+    from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
 
 

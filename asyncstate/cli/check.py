@@ -12,7 +12,7 @@ import click
 
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import compiled_options, data_option
-from asyncstate.cli.selection import select
+from asyncstate.cli.settings import select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from asyncstate.errors import Issue
-    from asyncstate.redact.secrets import Secrets
-    from asyncstate.report.host_result import HostResult
+    from asyncstate.model.result import HostResult
+    from asyncstate.redact.redactor import Secrets
 
 _INDENT = "  "
 _USUAL_WIDTH = 80
@@ -118,7 +118,7 @@ class Console:
     def secrets(self) -> Secrets:
         """The secrets that no output may show; the runtime adds to them."""
         if self._secrets is None:
-            from asyncstate.redact.secrets import Secrets
+            from asyncstate.redact.redactor import Secrets
 
             self._secrets = Secrets()
         return self._secrets

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import compiled_options, data_option
-from asyncstate.cli.selection import select, states_called
+from asyncstate.cli.settings import select, states_called
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:

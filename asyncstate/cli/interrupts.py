@@ -3,7 +3,7 @@
 No handler raises: Python calls handlers between any two steps of the code, where an exception may be swallowed, or keep
 a lock from being released. A handler notes the signal, and the program acts on it at its next safe point, with
 `check`. In a block of `delivered_to`, a receiver is called instead. A run handles signals itself: see
-`asyncstate.cli.ending`. After a timeout or a second signal, `end_now` ends the program, from another thread if need
+`asyncstate.cli.event_loop`. After a timeout or a second signal, `end_now` ends the program, from another thread if need
 be. A signal that was ignored when the program was started (by ``nohup``, or for a background job of a shell) stays
 ignored.
 """

@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import compiled_options, data_option
-from asyncstate.cli.selection import select
+from asyncstate.cli.settings import select
 from asyncstate.errors import CompileError
 from asyncstate.model.rules import RULES
 from asyncstate.nearest import nearest
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.analyse.lint import Finding
     from asyncstate.analyse.patch import ByHand
     from asyncstate.cli.console import Console
-    from asyncstate.cli.selection import Selection
+    from asyncstate.cli.settings import Selection
     from asyncstate.model.plan import Plan
     from asyncstate.runtime import StateRuntime
 

@@ -13,7 +13,7 @@ from asyncstate.errors import CompileError, Issue
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from asyncstate.cli.selection import Selection
+    from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.journal.store import Journal

@@ -11,7 +11,7 @@ from asyncstate.cli.framework import completes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.cli.selection import Selection
+    from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.journal.store import Journal

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.cli.tracing import Tracing
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue
-from asyncstate.report.host_result import places_of
+from asyncstate.model.plan import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -155,7 +155,7 @@ def parse_value(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    from asyncstate.data.yaml.read import load_yaml
+    from asyncstate.data.yaml import load_yaml
     from asyncstate.errors import RenderError
 
     try:
@@ -213,7 +213,7 @@ class MappingType(click.ParamType[dict[str, Any]]):
         import msgspec
 
         from asyncstate.data.limits import Meter, TooMuch
-        from asyncstate.data.yaml.read import load_yaml
+        from asyncstate.data.yaml import load_yaml
         from asyncstate.errors import RenderError
 
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from asyncstate.cli.selection import Selection, require_file_again
+from asyncstate.cli.settings import Selection, require_file_again
 from asyncstate.errors import AsyncStateError, PlanError
 from asyncstate.plans.comparison import compare
 from asyncstate.plans.document import decode, encode, require_bounds

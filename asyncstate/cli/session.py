@@ -16,8 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.console import CHANGED
-from asyncstate.cli.ending import ended_by_signals, kept_until_shown
-from asyncstate.cli.event_loop import run_on
+from asyncstate.cli.event_loop import ended_by_signals, kept_until_shown, run_on
 from asyncstate.cli.interrupts import check, delivered_to, is_signalled, note, pause
 from asyncstate.cli.run_progress import progress_of, refreshed
 from asyncstate.errors import AsyncStateError, Issue
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from asyncstate.cli.console import Console
-    from asyncstate.cli.ending import Ending
+    from asyncstate.cli.event_loop import Ending
     from asyncstate.cli.only_failed import Unfinished
     from asyncstate.cli.run_tracing import RunTracing
     from asyncstate.cli.saved_plan import SavedPlan
-    from asyncstate.cli.selection import Selection
+    from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
@@ -339,7 +338,7 @@ class Session:
 
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
         """Write the report in the requested format, the explanation, the profile, and the report files."""
-        from asyncstate.report.host_result import HostResult
+        from asyncstate.model.result import HostResult
 
         console = self.console
         result = HostResult(report=report)
@@ -381,7 +380,7 @@ class Session:
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
         from asyncstate.cli.display import report_text, style_of
         from asyncstate.model.chunk import file_line
-        from asyncstate.report.host_result import places_of
+        from asyncstate.model.plan import places_of
 
         found = places_of(plan, report.failed)
         places = {tag: file_line(*place) for tag, place in found.items()}
@@ -390,8 +389,9 @@ class Session:
         return report_text(report, style, plan=plan)
 
     def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
+        from asyncstate.model.plan import places_of
+        from asyncstate.model.result import HostResult
         from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
-        from asyncstate.report.host_result import HostResult, places_of
 
         console = self.console
         console.lines(without_commands(self._human(report, plan)), redacted=True)
@@ -428,8 +428,9 @@ class Session:
                     self.console.unwritten(path, "memory ran out")
 
     def _junit(self, report: RunReport, plan: Plan | None) -> str:
+        from asyncstate.model.plan import places_of
+        from asyncstate.model.result import HostResult
         from asyncstate.report.blockers import held_back
-        from asyncstate.report.host_result import HostResult, places_of
         from asyncstate.report.junit import junit_xml
 
         places, held = places_of(plan, report.rows), held_back(report, plan)

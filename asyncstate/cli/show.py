@@ -9,15 +9,14 @@ import click
 from asyncstate.cli.framework import Family, completes, selection_option
 from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
-from asyncstate.cli.selection import select, states_called
-from asyncstate.cli.settings import settings_from
+from asyncstate.cli.settings import select, settings_from, states_called
 from asyncstate.cli.show_diff import diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.cli.console import Console
-    from asyncstate.cli.selection import Selection
+    from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.report.terminal import Palette

@@ -9,8 +9,7 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, selection_option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
-from asyncstate.cli.selection import select
-from asyncstate.cli.settings import settings_from
+from asyncstate.cli.settings import select, settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

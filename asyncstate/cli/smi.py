@@ -224,8 +224,7 @@ def _matrix(providers: list[Provider], palette: Palette) -> Iterator[str]:
 
 
 def _interface_data(interface: Interface) -> dict[str, Any]:
-    from asyncstate.interfaces.base import functions_of
-    from asyncstate.interfaces.conditions import describe
+    from asyncstate.interfaces.base import describe, functions_of
 
     return {
         name: {

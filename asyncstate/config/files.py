@@ -179,7 +179,7 @@ def parse_yaml(text: str | bytes, source: str) -> Any:
     """Parse a text as YAML. Raises ConfigError, which names the source and the line."""
     import yaml  # noqa: PLC0415 - start-up time: --help reads no configuration
 
-    from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415
+    from asyncstate.data.standard_yaml import load_standard_yaml  # noqa: PLC0415
 
     try:
         return load_standard_yaml(text)

@@ -15,9 +15,8 @@ from asyncstate.config.files import (
     require_own_tree,
     require_root_alone,
 )
-from asyncstate.config.roots import ROOT_OPTIONS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings, machine_state_dir
-from asyncstate.config.values import checked, convert, copied, in_lower_case, is_list_of_texts, tolerated
+from asyncstate.config.values import ROOT_OPTIONS, checked, convert, copied, in_lower_case, is_list_of_texts, tolerated
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import near_miss

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import msgspec
 
 from asyncstate.config.files import SYSTEM_CONFIG
-from asyncstate.config.roots import ROOT_OPTIONS, Roots, check_roots, normalise_roots
-from asyncstate.config.values import base_directory, convert, copied, origin_file, prefix_of
+from asyncstate.config.values import (
+    ROOT_OPTIONS,
+    Roots,
+    base_directory,
+    check_roots,
+    convert,
+    copied,
+    normalise_roots,
+    origin_file,
+    prefix_of,
+)
 from asyncstate.errors import ConfigError
 from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
 from asyncstate.model.rules import RULES

@@ -29,7 +29,7 @@ def yaml_data(text: str | bytes) -> Any:
     """
     import yaml  # noqa: PLC0415
 
-    from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415
+    from asyncstate.data.standard_yaml import load_standard_yaml  # noqa: PLC0415
 
     try:
         return load_standard_yaml(text)

@@ -84,7 +84,7 @@ def _result(
         if kind == "json" and "json" in (content_type if decode_as == "auto" else "json"):
             result["dict"] = json.loads(body)
         elif kind == "yaml":
-            from asyncstate.data.yaml.read import load_yaml  # noqa: PLC0415 - only for answers in YAML
+            from asyncstate.data.yaml import load_yaml  # noqa: PLC0415 - only for answers in YAML
 
             result["dict"] = load_yaml(body)
         else:

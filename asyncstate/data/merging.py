@@ -1,6 +1,7 @@
 """Merging of nested data: the strategies behind ``slsutil.merge``, ``pillar.get(merge=True)`` and ``dictupdate``.
 
 `update` works in place, as its callers expect; all other functions return new data and do not change their arguments.
+`merged` does for whole pillars what `merge` does, without copying them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from asyncstate.errors import InvocationError
 
 log: logging.Logger = logging.getLogger(__name__)
+
+Pillar = dict[str, Any]
 
 
 def fresh(value: Any) -> Any:
@@ -145,3 +148,74 @@ def _lookup(lookup_dict: Mapping[Any, Any], value: Any) -> Any:
             if entry is not None and fnmatch.fnmatchcase(str(item), str(pattern)):
                 return entry
     return None
+
+
+def merged(
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    strategy: str = "smart",
+    renderer: str = "yaml",
+    merge_lists: bool = False,
+) -> Pillar:
+    """Merge the pillar ``second`` over ``first`` by ``pillar_source_merging_strategy``; see `settled`.
+
+    The keys are those of ``first`` in their order, then new ones; what only one has is shared with it. With
+    ``merge_lists``, ``recurse`` adds to a list the items that it lacks; otherwise the later list replaces it.
+    """
+    strategy = settled(strategy, renderer)
+    if strategy == "recurse":
+        return merged_deeply(first, second, merge_lists)
+    if strategy in {"aggregate", "overwrite"}:
+        return {**first, **second}
+    if strategy == "list":
+        pairs = {key: [value, second[key]] if key in second else value for key, value in first.items()}
+        return pairs | {key: value for key, value in second.items() if key not in first}
+    return merged_deeply(first, second)
+
+
+def merged_deeply(first: Mapping[str, Any], second: Mapping[str, Any], merge_lists: bool = False) -> Pillar:
+    """Merge mappings at every level; any other value in ``second`` replaces the one in ``first``.
+
+    The result is an OrderedDict if ``first`` is one: a template prints that in its order.
+    """
+    result = _copied(first)
+    for key, value in second.items():
+        before = result.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            result[key] = merged_deeply(before, value, merge_lists)
+        elif merge_lists and isinstance(before, list) and isinstance(value, list):
+            result[key] = _union(before, value)
+        else:
+            result[key] = value
+    return result
+
+
+def independent(data: Any, copies: dict[int, Any] | None = None) -> Any:
+    """Return a copy that shares no dict and no list with ``data``. Objects that occur twice also do in the copy."""
+    kind = type(data)
+    if kind not in {dict, OrderedDict, list}:
+        return data
+    copies = {} if copies is None else copies
+    known = copies.get(id(data))
+    if known is not None:
+        return known
+    if kind is list:
+        items = copies[id(data)] = []
+        items += [independent(item, copies) for item in data]
+        return items
+    mapping: Pillar = OrderedDict() if kind is OrderedDict else {}
+    copies[id(data)] = mapping
+    mapping.update((key, independent(value, copies)) for key, value in data.items())
+    return mapping
+
+
+def _copied(data: Mapping[str, Any]) -> Pillar:
+    return OrderedDict(data) if isinstance(data, OrderedDict) else dict(data)
+
+
+def _union(first: list[Any], second: list[Any]) -> list[Any]:
+    union = list(first)
+    for item in second:
+        if item not in union:
+            union.append(item)
+    return union

@@ -19,9 +19,8 @@ from asyncstate.errors import LoaderError, RunCancelled
 if TYPE_CHECKING:
     import asyncio
     import threading
-    from collections.abc import Callable, Iterator, Mapping, MutableSet, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableSet, Sequence
 
-    from asyncstate.dunders.entries import Additions
     from asyncstate.dunders.services import Services, TreeFiles
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -141,6 +140,29 @@ class LoadingContext(MutableMapping[str, Any]):
         """Remove from the shared dict everything that was not written here."""
         for key in self._shared.keys() - self._written:
             self._shared.pop(key, None)
+
+
+class Additions:
+    """The entries that a run has added to a file, each with the serial place of the last state that added it."""
+
+    def __init__(self) -> None:
+        self._rank: dict[Hashable, float] = {}
+
+    def place(self, entries: Iterable[Hashable], key: Hashable, rank: float) -> int:
+        """Return the index at which a state adds the entry ``key``, and record the addition.
+
+        ``entries`` are the keys of the current lines of the file, in order, with None for a line without an entry.
+        ``rank`` is the place of the state in the serial order. The index is that of the first entry added by a later
+        state in this run, or the end: so any order of execution gives the file of the serial order, if states with the
+        same key run in serial order, and so does each state that touches the whole file with all others.
+        """
+        place = 0
+        for each in entries:
+            if self._rank.get(each, rank) > rank:
+                break
+            place += 1
+        self._rank[key] = rank
+        return place
 
 
 class _CallState(msgspec.Struct, eq=False):

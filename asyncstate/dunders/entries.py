@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-from asyncstate.dunders.context import check_cancelled, current
+from asyncstate.dunders.context import Additions, check_cancelled, current
 from asyncstate.errors import LoaderError
 from asyncstate.pattern import lazy_pattern
 
@@ -45,29 +45,6 @@ def entry_of(whole: str, *key: object) -> str:
 
 def _quoted(part: str) -> str:
     return _QUOTED.sub(lambda found: "".join(f"%{ord(each):02X}" for each in found[0]), part) or "%"
-
-
-class Additions:
-    """The entries that a run has added to a file, each with the serial place of the last state that added it."""
-
-    def __init__(self) -> None:
-        self._rank: dict[Hashable, float] = {}
-
-    def place(self, entries: Iterable[Hashable], key: Hashable, rank: float) -> int:
-        """Return the index at which a state adds the entry ``key``, and record the addition.
-
-        ``entries`` are the keys of the current lines of the file, in order, with None for a line without an entry.
-        ``rank`` is the place of the state in the serial order. The index is that of the first entry added by a later
-        state in this run, or the end: so any order of execution gives the file of the serial order, if states with the
-        same key run in serial order, and so does each state that touches the whole file with all others.
-        """
-        place = 0
-        for each in entries:
-            if self._rank.get(each, rank) > rank:
-                break
-            place += 1
-        self._rank[key] = rank
-        return place
 
 
 class _Lock:

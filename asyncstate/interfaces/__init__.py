@@ -5,12 +5,15 @@ This package exports all names that a provider or an author of an interface need
 
 from __future__ import annotations
 
-from asyncstate.interfaces.base import Interface, VirtualName, functions_of, interface_of
-from asyncstate.interfaces.errors import (
+from asyncstate.interfaces.base import (
+    Interface,
     InterfaceError,
     SMINotImplementedError,
     SMINotSupportedError,
     StructureError,
+    VirtualName,
+    functions_of,
+    interface_of,
 )
 
 __all__ = [

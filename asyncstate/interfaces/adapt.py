@@ -12,16 +12,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from asyncstate.dunders.context import current
-from asyncstate.interfaces.base import HIDDEN_STUB
-from asyncstate.interfaces.conditions import describe
-from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
-from asyncstate.interfaces.errors import (
+from asyncstate.interfaces.base import (
+    HIDDEN_STUB,
     InterfaceError,
     SMINotImplementedError,
     SMINotSupportedError,
     StructureError,
+    describe,
 )
-from asyncstate.interfaces.structure import mismatches
+from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by, mismatches
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:

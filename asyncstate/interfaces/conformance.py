@@ -1,21 +1,28 @@
-"""The conformance of a provider to its interface, function by function."""
+"""The conformance of a provider to its interface: its functions, their signatures, and the values that they return.
+
+A signature conforms if the function can be called in every way that the interface allows. A returned value conforms if
+it has the form that the interface declares: a dict lists required keys with values of the expected type, a list holds
+one element as the form of all, a type allows its instances. None, {} and [] allow any content.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.interfaces.base import functions_of
-from asyncstate.interfaces.conditions import all_match
-from asyncstate.interfaces.errors import InterfaceError
-from asyncstate.interfaces.signature import conflicts, differing_defaults, signature_of
+from asyncstate.interfaces.base import InterfaceError, all_match, functions_of
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from asyncstate.interfaces.base import Declared, Interface
+
+_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Status(StrEnum):
@@ -98,3 +105,122 @@ def _finding(
     problems = tuple(conflicts(declared.signature, actual))
     status = Status.INCOMPATIBLE if problems else Status.OK
     return Finding(name, status, declared, problems, tuple(differing_defaults(declared.signature, actual)))
+
+
+def signature_of(func: Callable[..., Any]) -> Signature | None:
+    """Return the signature of a provider's function; None if it cannot be read."""
+    try:
+        return inspect.signature(func)
+    except (TypeError, ValueError):
+        return None
+
+
+def conflicts(declared: Signature, actual: Signature | None) -> list[str]:
+    """Return why a call that ``declared`` allows would fail or differ with ``actual``; [] if they are compatible.
+
+    Additional optional parameters are no conflict, nor are ``*args`` or ``**kwargs`` instead of parameters.
+    """
+    return [] if actual is None else list(_conflicts(declared, actual))
+
+
+def differing_defaults(declared: Signature, actual: Signature | None) -> list[str]:
+    """Return the parameters whose default values differ: no conflict, but perhaps a mistake."""
+    if actual is None:
+        return []
+    pairs = ((p, actual.parameters.get(name)) for name, p in declared.parameters.items())
+    return [
+        f"{ours.name}: {ours.default!r}, not {declared_.default!r}"
+        for declared_, ours in pairs
+        if ours is not None
+        and Parameter.empty not in {type(declared_.default), type(ours.default)}
+        and declared_.default is not Parameter.empty
+        and ours.default is not Parameter.empty
+        and declared_.default != ours.default
+    ]
+
+
+def _conflicts(declared: Signature, actual: Signature) -> Iterator[str]:
+    ours = actual.parameters
+    takes_more = any(p.kind is Parameter.VAR_POSITIONAL for p in ours.values())
+    takes_any_name = any(p.kind is Parameter.VAR_KEYWORD for p in ours.values())
+    positions = [p.name for p in ours.values() if p.kind in _BY_POSITION]
+    place = 0
+    for wanted in declared.parameters.values():
+        if wanted.kind is Parameter.VAR_POSITIONAL:
+            if not takes_more:
+                yield f"does not take *{wanted.name}"
+            continue
+        if wanted.kind is Parameter.VAR_KEYWORD:
+            if not takes_any_name:
+                yield f"does not take **{wanted.name}"
+            continue
+        if wanted.kind in _BY_POSITION:
+            found = positions[place] if place < len(positions) else None
+            place += 1
+            if wanted.kind is Parameter.POSITIONAL_ONLY:
+                if found is None and not takes_more:
+                    yield f"lacks parameter {wanted.name!r}"
+                continue
+            if found is None and not takes_more and wanted.name in ours:
+                yield f"takes {wanted.name!r} by name only"
+                continue
+            if found not in {None, wanted.name}:
+                yield f"has {found!r} in the place of {wanted.name!r}"
+                continue
+        mine = ours.get(wanted.name)
+        if mine is None or mine.kind not in _BY_NAME:
+            if not takes_any_name:
+                yield f"lacks parameter {wanted.name!r}"
+        elif mine.default is Parameter.empty and wanted.default is not Parameter.empty:
+            yield f"requires {wanted.name!r}, which is optional"
+    named = [p.name for p in declared.parameters.values() if p.kind in _BY_NAME]
+    yield from _demands([*named, *positions[:place]], ours)
+
+
+def _demands(given: list[str], ours: Mapping[str, Parameter]) -> Iterator[str]:
+    for name, mine in ours.items():
+        if mine.kind in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD} or mine.default is not Parameter.empty:
+            continue
+        if name not in given:
+            yield f"requires {name!r}, which the interface does not know"
+
+
+def mismatches(declared: Any, actual: Any) -> list[str]:
+    """Return where ``actual`` does not have the form of ``declared``, [] if it does. Neither is changed."""
+    return list(_mismatches(declared, actual, ""))
+
+
+def _mismatches(declared: Any, actual: Any, place: str) -> Iterator[str]:
+    where = place or "the value"
+    if declared is None or declared == {}:
+        return
+    if isinstance(declared, Mapping):
+        if not isinstance(actual, Mapping):
+            yield f"{where} is {_kind(actual)}, not dict"
+            return
+        for key, form in declared.items():
+            inner = f"{place}[{key!r}]"
+            if key in actual:
+                yield from _mismatches(form, actual[key], inner)
+            else:
+                yield f"{inner} is missing"
+    elif isinstance(declared, (list, tuple)):
+        if not isinstance(actual, (list, tuple)):
+            yield f"{where} is {_kind(actual)}, not list"
+            return
+        for index, item in enumerate(actual if declared else ()):
+            yield from _mismatches(declared[0], item, f"{place}[{index}]")
+    else:
+        wanted = declared if isinstance(declared, type) else type(declared)
+        if not _is_a(actual, wanted):
+            yield f"{where} is {_kind(actual)}, not {wanted.__name__}"
+
+
+def _is_a(actual: Any, wanted: type) -> bool:
+    if isinstance(actual, bool):
+        return wanted in {bool, object}
+    return isinstance(actual, wanted) or (wanted is float and isinstance(actual, int))
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else type(value).__name__

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.model.chunk import state_tag
 from asyncstate.model.encode import JSON
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.result import Row
-from asyncstate.model.tag import state_tag
 
 if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk

@@ -17,7 +17,7 @@ from asyncstate.load.folders import FOLDER_OPTIONS, bundled_folder, plugin_folde
 from asyncstate.load.functions import FunctionMap, SuffixMap
 from asyncstate.load.loader import LazyLoader
 from asyncstate.load.threads import WorkerThreads
-from asyncstate.salt_compat.serializers import Serializers
+from asyncstate.salt_compat.importing import Serializers
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from asyncstate.borrow.workers import SaltWorkers
     from asyncstate.dunders import Services, TreeFiles
     from asyncstate.load.plugin import LoadedFunction
-    from asyncstate.redact.secrets import Secrets
+    from asyncstate.redact.redactor import Secrets
     from asyncstate.sources.held import HeldFiles
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.logs.fields import is_hushed, line_fields
 from asyncstate.model.encode import plain
-from asyncstate.redact.redactor import MASK, distinct
-from asyncstate.redact.secrets import all_redactors
+from asyncstate.redact.redactor import MASK, all_redactors, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping, Sequence

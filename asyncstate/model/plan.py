@@ -16,7 +16,7 @@ from asyncstate.model.event import Phase
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RemoteRequisite, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 class NodeKind(IntEnum):
@@ -246,3 +246,10 @@ def _plain(value: Any) -> Any:
 
 def _key(key: Any) -> str:
     return repr(key) if type(key) in (str, int, float, bool, bytes, type(None)) else str(plain(key))
+
+
+def places_of(plan: Plan | None, tags: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Return file and line of these states, by tag; an unknown line is 0. Finding a line reads its file."""
+    wanted = set(tags)
+    chunks = plan.chunks if plan and wanted else ()
+    return {chunk.tag: (chunk.file, chunk.line) for chunk in chunks if chunk.file and chunk.tag in wanted}

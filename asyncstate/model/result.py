@@ -1,9 +1,10 @@
-"""Rows and reports: the results of a run."""
+"""Rows and reports: the results of a run, and of one among many hosts."""
 
 from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Mapping
 from functools import lru_cache
 from types import NoneType
 from typing import Any, Final
@@ -204,3 +205,32 @@ _OUT_OF_TIME = "out of time after "
 def out_of_time(seconds: float) -> str:
     """Return the reason in the report of a run that exceeded its time limit."""
     return f"{_OUT_OF_TIME}{seconds:g} seconds"
+
+
+class HostResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a run on a host. ``host`` is "" if the run concerned this machine alone.
+
+    ``places`` are file and line of states, by tag; ``held`` are the reasons why states were held back, by tag
+    (`asyncstate.report.blockers`). ``problem`` is a failure outside the report: the host did not answer, or was lost.
+    """
+
+    report: RunReport
+    places: Mapping[str, tuple[str, int]] = {}
+    held: Mapping[str, str] = {}
+    host: str = ""
+    problem: str = ""
+
+    def place(self, tag: str) -> tuple[str, int]:
+        """Return file and line of a state, "" and 0 if they are not known."""
+        return self.places.get(tag, ("", 0))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run succeeded on this host."""
+        return self.report.ok and not self.problem
+
+    @property
+    def uneventful(self) -> bool:
+        """Whether nothing changed (in a dry run: would change) and nothing failed, handled failures included."""
+        rows = self.report.rows.values()
+        return self.ok and not self.report.changed and all(row["result"] is not False for row in rows)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET
 
+from asyncstate.model.chunk import parse_tag
 from asyncstate.model.encode import json_bytes
-from asyncstate.model.tag import parse_tag
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import shlex
-import sys
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Final
 
@@ -28,11 +26,9 @@ _UNESCAPED: Final = lazy_pattern(r"[ !#-%(-;=?-\[\]-~]+")
 
 def _for_yaml(text: str) -> str:
     """Return a text as YAML writes it between double quotes, in one line."""
-    from yaml.emitter import Emitter  # noqa: PLC0415 - only commands that know secrets need YAML
+    from asyncstate.data.yaml.scalar import yaml_dquote  # noqa: PLC0415 - only commands that know secrets need YAML
 
-    stream = io.StringIO()
-    Emitter(stream, width=sys.maxsize).write_double_quoted(text)
-    return stream.getvalue()[1:-1]
+    return yaml_dquote(text)[1:-1]
 
 
 def _for_json(text: str, *, ascii_only: bool = True) -> str:

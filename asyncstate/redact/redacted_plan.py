@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from asyncstate.data.urls import without_credentials
-from asyncstate.model.chunk import LISTENER
+from asyncstate.model.chunk import LISTENER, parse_tag, state_tag
 from asyncstate.model.event import (
     ChunkFinished,
     ChunkOutput,
@@ -29,7 +29,6 @@ from asyncstate.model.event import (
 )
 from asyncstate.model.plan import NodeKind, chunk_texts, plan_digest
 from asyncstate.model.result import Race
-from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.redact.redactor import MASK, Redactor
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Node, Plan
     from asyncstate.model.result import Row, RunReport
-    from asyncstate.redact.secrets import Secrets
+    from asyncstate.redact.redactor import Secrets
 
 _E = TypeVar("_E", bound=Event)
 

@@ -8,7 +8,7 @@ import keyword
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.interfaces.signature import signature_of
+from asyncstate.interfaces.conformance import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

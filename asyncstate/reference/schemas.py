@@ -13,9 +13,8 @@ import msgspec
 
 from asyncstate import extend
 from asyncstate.config.loading import EXTRA_TEXTS
-from asyncstate.config.roots import ROOT_OPTIONS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS
-from asyncstate.config.values import is_list_of_texts
+from asyncstate.config.values import ROOT_OPTIONS, is_list_of_texts
 from asyncstate.data.formats import yaml_data
 from asyncstate.model.event import AnyEvent
 from asyncstate.plans.record import VERSION, PlanRecord

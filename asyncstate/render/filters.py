@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data import collection, date, digest, host, network, paths, text
-from asyncstate.data.yaml import quote
+from asyncstate.data.yaml import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,9 +84,9 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "network_hosts": network.network_hosts,
     "network_size": network.network_size,
     "path_join": host.path_join,
-    "yaml_dquote": quote.yaml_dquote,
-    "yaml_encode": quote.yaml_encode,
-    "yaml_squote": quote.yaml_squote,
+    "yaml_dquote": scalar.yaml_dquote,
+    "yaml_encode": scalar.yaml_encode,
+    "yaml_squote": scalar.yaml_squote,
 }
 """Filters whose result depends on the arguments alone: Jinja may evaluate them when it compiles a template."""
 

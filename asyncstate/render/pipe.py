@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import yaml
 
+from asyncstate.data import yaml as dialect
 from asyncstate.data.limits import plain_data
-from asyncstate.data.yaml import compose, read, scalar
-from asyncstate.data.yaml.read import Document, parse_document
+from asyncstate.data.yaml import Document, compose, parse_document, scalar
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
@@ -284,7 +284,7 @@ def _document(text: str, context: RenderContext, *, first_wins: bool, is_file: b
 def _yaml_program() -> tuple[Any, ...]:
     from asyncstate.render.kept import made_by  # noqa: PLC0415 - few trees have large files of plain YAML
 
-    return made_by(yaml, read, compose, scalar)
+    return made_by(yaml, dialect, compose, scalar)
 
 
 def _jinja(text: str, context: RenderContext, argline: str, template_env: str, *, is_file: bool) -> str:

@@ -18,8 +18,8 @@ from jinja2.environment import TemplateModule
 from jinja2.ext import Extension
 from markupsafe import Markup
 
-from asyncstate.data.yaml.read import dump_yaml
-from asyncstate.data.yaml.read import load_yaml as read_yaml
+from asyncstate.data.yaml import dump_yaml
+from asyncstate.data.yaml import load_yaml as read_yaml
 from asyncstate.errors import RenderError
 from asyncstate.logs.loggers import get_logger
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate.model.chunk import parse_tag
 from asyncstate.model.dag import GROUP
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import was_held_back
-from asyncstate.model.tag import parse_tag
 from asyncstate.model.walk import ends
 from asyncstate.report.terminal import one_line
 from asyncstate.value import Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.tag import parse_tag, state_tag
+from asyncstate.model.chunk import parse_tag, state_tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

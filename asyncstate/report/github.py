@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from asyncstate.errors import Issue
-    from asyncstate.report.host_result import HostResult
+    from asyncstate.model.result import HostResult
 
 
 _COMMAND = re.compile(r"(?:^|(?<=\r))[^\S\n]*:(?=:)|##(?=\[)", re.MULTILINE)

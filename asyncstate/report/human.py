@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.chunk import TagParts, parse_tag
 from asyncstate.model.result import was_held_back
-from asyncstate.model.tag import TagParts, parse_tag
 from asyncstate.report.summary import describe_tag, summary_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean, one_line
 

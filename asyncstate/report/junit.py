@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from asyncstate.model.chunk import parse_tag
 from asyncstate.model.result import STATE_RAN, seconds_of
-from asyncstate.model.tag import parse_tag
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.errors import Issue
-    from asyncstate.model.result import Row
-    from asyncstate.report.host_result import HostResult
+    from asyncstate.model.result import HostResult, Row
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -9,8 +9,7 @@ from asyncstate.model.result import changes_something, was_held_back
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from asyncstate.model.result import RunReport
-    from asyncstate.report.host_result import HostResult
+    from asyncstate.model.result import HostResult, RunReport
 
 
 def metrics_text(results: Sequence[HostResult], exit_code: int, ended: float, *, success: bool) -> str:

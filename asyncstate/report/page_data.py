@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.model.chunk import parse_tag
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import STATE_RAN, changes_something, was_held_back
-from asyncstate.model.tag import parse_tag
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.summary import AS_WANTED, describe_tag
 from asyncstate.report.terminal import Palette, clean

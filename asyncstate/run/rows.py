@@ -10,10 +10,9 @@ from asyncstate.dunders.proxies import is_mapping_dunder
 from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.errors import ArgumentError, CommandExecutionError, LoaderError, PathRefused, RaisedElsewhere
 from asyncstate.filesystem import changes_so_far
-from asyncstate.model.chunk import fresh
+from asyncstate.model.chunk import fresh, parse_tag, state_tag
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
-from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ uses see only real Salt. So does ``importlib.import_module("salt…")``.
 
 Bundled modules raise and catch our exceptions. So one that crosses from one plugin to another becomes an instance of
 our class and of Salt's, and an ``except`` on either side catches it. Without real Salt, its names are our classes.
+
+``__serializers__`` is a part of that namespace which plugins need not import.
 """
 
 from __future__ import annotations
@@ -16,13 +18,18 @@ import builtins
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RenderError, RunCancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+
+_FORMATS = ("configparser", "json", "yaml")
+_FUNCTIONS = ("serialize", "deserialize")
 
 SALT: Final = "salt"
 """The name of the package."""
@@ -105,3 +112,25 @@ def _both(kind: type[Exception], salt: Any) -> type[Exception] | None:
             partner = theirs if issubclass(kind, ours) else ours
             return type(kind.__name__, (kind, partner), {"__module__": kind.__module__})
     return None
+
+
+class Serializers(Mapping[str, "Callable[..., Any]"]):
+    """``__serializers__``: the functions by name, such as ``json.serialize``.
+
+    A format is imported when one of its functions is looked up.
+    """
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        form, _, function = name.partition(".")
+        if form not in _FORMATS or function not in _FUNCTIONS:
+            raise KeyError(name)
+        from asyncstate.salt_compat.namespace import provide  # noqa: PLC0415 - few plugins use one
+
+        found: Callable[..., Any] = getattr(provide(f"salt.serializers.{form}"), function)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{form}.{function}" for form in _FORMATS for function in _FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(_FORMATS) * len(_FUNCTIONS)

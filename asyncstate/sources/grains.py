@@ -13,12 +13,12 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate import filesystem
-from asyncstate.data.release import SALT_VERSION
+from asyncstate.data import SALT_VERSION
+from asyncstate.data.merging import merged_deeply
 from asyncstate.errors import ConfigError, PathRefused, meant_for_program, place_in_plugin
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.sources import grains_hardware, grains_network, grains_os
-from asyncstate.sources.pillar_merge import merge_recurse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,7 +131,7 @@ def gather(
     def add(more: Mapping[str, Any], blocked: Any = ()) -> None:
         nonlocal grains
         kept = {key: value for key, value in more.items() if not any(fnmatch.fnmatch(key, glob) for glob in blocked)}
-        grains = merge_recurse(grains, kept) if deep else grains | kept
+        grains = merged_deeply(grains, kept) if deep else grains | kept
 
     add(core_grains() if core is None else core, blocked)
     add(_identity_grains(opts))

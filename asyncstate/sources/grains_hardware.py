@@ -8,7 +8,7 @@ import shlex
 from typing import Any
 
 from asyncstate.pattern import lazy_pattern
-from asyncstate.sources.system_files import list_names, read_text
+from asyncstate.sources.machine import list_names, read_text
 
 _PROCESSOR = lazy_pattern(r"(?m)^processor\s*:")
 _MEMORY = lazy_pattern(r"(?m)^(MemTotal|SwapTotal):\s*(\d+)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.kernel_network import addresses as kernel_addresses
 from asyncstate.data.kernel_network import ipv4_routes, ipv6_routes
-from asyncstate.sources.system_files import list_names, read_text
+from asyncstate.sources.machine import list_names, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from asyncstate.pattern import lazy_pattern
-from asyncstate.sources.system_files import list_names, read_text, text_in_binary, which
+from asyncstate.sources.machine import list_names, read_text, text_in_binary, which
 
 _ESCAPED = lazy_pattern(r'\\([\\"$`])')
 _LINUX = lazy_pattern(r"\W(?:gnu/)?linux", re.IGNORECASE)

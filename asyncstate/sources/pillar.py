@@ -9,11 +9,11 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
+from asyncstate.data.merging import merged
 from asyncstate.errors import Issue, PillarError, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.sources.fileclient import SlsFile, top_path
-from asyncstate.sources.pillar_merge import merge
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class _Compiler:
         return self._merge(pillar, copy.deepcopy(self._override))
 
     def _merge(self, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-        return merge(
+        return merged(
             first,
             second,
             self._opts.get("pillar_source_merging_strategy") or "smart",

@@ -118,7 +118,7 @@ def test_json_is_keyed_by_tag_with_the_keys_of_a_row(run):
 
 
 def test_yaml_holds_the_same(run):
-    from asyncstate.data.yaml.read import load_yaml
+    from asyncstate.data.yaml import load_yaml
 
     rows = load_yaml(run("apply", "good", "--out", "yaml").stdout, "out")
     assert list(rows) == [FIRST, SECOND]

@@ -202,7 +202,7 @@ def test_what_is_nearly_an_argument_is_a_mistake_that_a_comment_silences(run, tr
 @pytest.mark.parametrize("sls", [[], ["web"]])
 def test_a_machine_without_a_tree_is_told_what_was_looked_for_and_what_to_do(tree, run, command, sls, monkeypatch):
     gone = str(tree / "gone")
-    monkeypatch.setattr("asyncstate.config.roots.DEFAULT_ROOTS", {"file_roots": gone, "pillar_roots": gone})
+    monkeypatch.setattr("asyncstate.config.values.DEFAULT_ROOTS", {"file_roots": gone, "pillar_roots": gone})
     done = run(command, *sls, roots=False)
     assert done.returncode == 1
     assert f"{gone} does not exist: give --file-root, or asyncstate init" in done.stdout

@@ -19,7 +19,7 @@ def init(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ASYNCSTATE_CACHEDIR", str(tmp_path / "cache"))
     monkeypatch.setenv("ASYNCSTATE_STATE_DIR", str(tmp_path / "state"))
     defaults = {"file_roots": str(tmp_path / "srv/salt"), "pillar_roots": str(tmp_path / "srv/pillar")}
-    monkeypatch.setattr("asyncstate.config.roots.DEFAULT_ROOTS", defaults)
+    monkeypatch.setattr("asyncstate.config.values.DEFAULT_ROOTS", defaults)
 
     def run(*words):
         code = main(list(words))

@@ -33,7 +33,7 @@ three:
     - require:
       - hang: two
 """
-SOON = "import sys, asyncstate.cli.ending as ending; ending._LATEST = 0.5\nfrom asyncstate.cli import main\nsys.exit(main())"
+SOON = "import sys, asyncstate.cli.event_loop as ending; ending._LATEST = 0.5\nfrom asyncstate.cli import main\nsys.exit(main())"
 """The program, which gives a cancelled run half a second, not a minute."""
 
 

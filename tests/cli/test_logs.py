@@ -17,8 +17,7 @@ from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import MASK
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import MASK, Secrets
 
 
 @pytest.fixture(params=[False, True], ids=["text", "json"])

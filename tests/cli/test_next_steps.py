@@ -311,7 +311,9 @@ def look(tmp_path, monkeypatch, capfd):
     for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("ASYNCSTATE_ID", "mine")
-    monkeypatch.setattr("asyncstate.config.roots.DEFAULT_ROOTS", dict.fromkeys(("file_roots", "pillar_roots"), "/gone"))
+    monkeypatch.setattr(
+        "asyncstate.config.values.DEFAULT_ROOTS", dict.fromkeys(("file_roots", "pillar_roots"), "/gone")
+    )
 
     def call(files, *words):
         for path, text in files.items():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from record_answers import recorded, written
 from tables import rows
 
-from asyncstate.data.yaml.read import dump_yaml, load_yaml, parse_document
+from asyncstate.data.yaml import dump_yaml, load_yaml, parse_document
 from asyncstate.errors import RenderError
 from asyncstate.garbage_collector import rare_collections
 

@@ -185,7 +185,7 @@ def test_members_that_may_not_run_are_left_out(packages, width):
 @pytest.mark.feature("F106")
 def test_each_member_has_its_own_changes(packages, width):
     def split(low, chunks, ret):
-        from asyncstate.model.tag import state_tag
+        from asyncstate.model.chunk import state_tag
 
         owners = {state_tag(low["state"], each["__id__"], each["name"], each["fun"]): each["__id__"] for each in chunks}
         return {

@@ -24,8 +24,8 @@ from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
 from asyncstate.model.forecast import forecast
+from asyncstate.model.result import HostResult
 from asyncstate.report.brief import brief_lines
-from asyncstate.report.host_result import HostResult
 from asyncstate.report.html import html_report
 from asyncstate.report.human import BRIEF, FORMS, report_lines, style_from_options
 from asyncstate.report.junit import junit_xml

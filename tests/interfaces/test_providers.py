@@ -13,11 +13,15 @@ from plugin_trees import PluginTree
 
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces import Interface, InterfaceError, VirtualName, functions_of, interface_of
-from asyncstate.interfaces.conditions import Condition, all_match, describe
-from asyncstate.interfaces.conformance import Status, check_conformance
-from asyncstate.interfaces.errors import SMINotImplementedError, SMINotSupportedError, StructureError
-from asyncstate.interfaces.signature import conflicts, differing_defaults
-from asyncstate.interfaces.structure import mismatches
+from asyncstate.interfaces.base import (
+    Condition,
+    SMINotImplementedError,
+    SMINotSupportedError,
+    StructureError,
+    all_match,
+    describe,
+)
+from asyncstate.interfaces.conformance import Status, check_conformance, conflicts, differing_defaults, mismatches
 
 INTERFACE = """
     from asyncstate.interfaces import Interface

@@ -3,14 +3,15 @@ from __future__ import annotations
 import functools
 import re
 from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from record_answers import recorded
+
 from asyncstate.errors import ArgumentError
 from asyncstate.load.call import MisshapenArguments, MissingParameters, UnknownKeywords, bind
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
-
 
 LOW = {"state": "x", "fun": "f", "name": "n", "__id__": "i", "__sls__": "s", "__env__": "base", "order": 10000}
 

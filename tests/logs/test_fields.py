@@ -17,7 +17,7 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.logs.fields import RunFields, line_fields
 from asyncstate.logs.loggers import RimFilter
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import Secrets
 
 
 @pytest.fixture

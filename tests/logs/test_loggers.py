@@ -9,8 +9,7 @@ import pytest
 from record_answers import recorded
 
 from asyncstate.logs.loggers import LineLogger, adopt_loggers, configured_logger, get_logger, own_name, plugin_logger
-from asyncstate.redact.redactor import MASK
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import MASK, Secrets
 
 
 @pytest.fixture

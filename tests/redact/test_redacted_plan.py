@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate.errors import Issue
+from asyncstate.model.chunk import parse_tag
 from asyncstate.model.event import (
     ChunkFinished,
     ChunkOutput,
@@ -23,10 +24,8 @@ from asyncstate.model.event import (
 )
 from asyncstate.model.plan import BrokenListener
 from asyncstate.model.result import Contact, Race, RacingState, RunReport
-from asyncstate.model.tag import parse_tag
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import MASK, Redactor
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import MASK, Redactor, Secrets
 
 HEAD = {"run_id": "hunter2hunter2", "seq": 1, "time": 0.5}
 

@@ -1,8 +1,11 @@
+from __future__ import annotations
+
 import base64
 import html
 import json
 import re
 import shlex
+import threading
 import time
 from urllib.parse import quote, quote_plus
 
@@ -11,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2.utils import htmlsafe_json_dumps
 
-from asyncstate.data.yaml.quote import yaml_dquote, yaml_squote
+from asyncstate.data.yaml.scalar import yaml_dquote, yaml_squote
 from asyncstate.errors import CommandExecutionError, CompileError, Issue
-from asyncstate.redact.redactor import MASK, Redactor, distinct
+from asyncstate.redact.redactor import MASK, Redactor, Secrets, distinct
 
 PEM = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq\nshort\n  c2VjcmV0IGxpbmU=\n-----END KEY-----"
 
@@ -231,3 +234,56 @@ def test_keys_that_all_begin_with_dashes_cost_a_line_of_dashes_little():
     began = time.process_time()
     assert redactor.text("-" * 3000) == "-" * 3000
     assert time.process_time() - began < 0.3
+
+
+def test_the_snapshot_is_compiled_once_for_a_set():
+    secrets = Secrets(["hunter2"])
+    first = secrets.redactor
+    secrets |= {"hunter2"}
+    assert secrets.redactor is first
+    secrets |= {"correct horse", ""}
+    assert secrets.redactor is not first
+    assert secrets.redactor.text("hunter2, correct horse") == f"{MASK}, {MASK}"
+    assert secrets == {"hunter2", "correct horse", ""}
+
+
+def test_bytes_and_numbers_are_secrets_too():
+    secrets = Secrets()
+    secrets.add(b"hunter2")  # type: ignore[arg-type]
+    secrets.add(123456)  # type: ignore[arg-type]
+    assert secrets == {"hunter2", "123456"}
+    assert secrets.redactor.value(["hunter2", 123456]) == [MASK, MASK]
+
+
+def test_a_secret_can_be_taken_back():
+    secrets = Secrets(["hunter2", "correct horse"])
+    assert secrets.redactor.text("hunter2") == MASK
+    secrets.discard("hunter2")
+    assert secrets.redactor.text("hunter2 correct horse") == f"hunter2 {MASK}"
+
+
+def test_threads_may_add_while_others_read():
+    secrets = Secrets()
+    start = threading.Barrier(5)
+    wrong: list[str] = []
+
+    def add(thread):
+        start.wait()
+        for number in range(200):
+            secret = f"secret {thread} {number}"
+            secrets.add(secret)
+            if secrets.redactor.text(f"<{secret}>") != f"<{MASK}>":
+                wrong.append(secret)
+
+    def read():
+        start.wait()
+        while len(secrets) < 800:
+            list(secrets)
+            secrets.redactor.text("a text to look through")
+
+    threads = [*(threading.Thread(target=add, args=(number,)) for number in range(4)), threading.Thread(target=read)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (wrong, len(secrets)) == ([], 800)

@@ -21,9 +21,9 @@ from markupsafe import Markup
 
 from asyncstate import Settings, StateRuntime
 from asyncstate._code_pack import write_pack
-from asyncstate.data.yaml.read import Document, parse_document
+from asyncstate.data.yaml import Document, parse_document
 from asyncstate.errors import CompileError
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import Secrets
 from asyncstate.render import jinja_environment, kept, pipe
 from asyncstate.render.jinja_environment import TemplateEnvironment
 from asyncstate.render.jinja_options import Options

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from asyncstate import CompileError, Settings, StateRuntime
 from asyncstate.data.limits import DEEPEST, Meter, TooMuch, plain_data
-from asyncstate.data.yaml.read import load_yaml
+from asyncstate.data.yaml import load_yaml
 from asyncstate.errors import ConfigError, RenderError
 from asyncstate.render.jinja_time import Endless, watched
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from asyncstate.errors import Issue
-from asyncstate.model.result import RunReport
+from asyncstate.model.result import HostResult, RunReport
 from asyncstate.report.github import annotation, failure_annotations, harmless, issue_annotations, without_commands
-from asyncstate.report.host_result import HostResult
 
 BAD, HELD, GOOD = (f"test_|-{name}_|-{name}_|-nop" for name in ("bad", "held", "good"))
 

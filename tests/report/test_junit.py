@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from asyncstate.model.result import RunReport
-from asyncstate.report.host_result import HostResult
+from asyncstate.model.result import HostResult, RunReport
 from asyncstate.report.junit import junit_xml
 
 

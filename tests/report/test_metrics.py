@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from asyncstate.model.result import RunReport
-from asyncstate.report.host_result import HostResult
+from asyncstate.model.result import HostResult, RunReport
 from asyncstate.report.metrics import metrics_text
 
 

@@ -11,7 +11,7 @@ from record_answers import recorded
 from asyncstate.errors import ConfigError
 from asyncstate.sources import grains_hardware, grains_network, grains_os
 from asyncstate.sources.grains import core_grains, gather, load_grains_file
-from asyncstate.sources.system_files import which
+from asyncstate.sources.machine import which
 
 
 @pytest.fixture

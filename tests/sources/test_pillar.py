@@ -1,5 +1,4 @@
 import json
-from collections import OrderedDict
 
 import pytest
 import yaml
@@ -8,7 +7,6 @@ from record_answers import recorded
 from asyncstate.errors import PillarError, RenderError
 from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
 from asyncstate.sources.pillar import FAILED, compile_pillar
-from asyncstate.sources.pillar_merge import independent, merge, merge_recurse
 
 OPTS = {"id": "web1", "renderer": "jinja|yaml"}
 TOP = "base: {'*': [a]}"
@@ -261,53 +259,3 @@ def test_override_must_be_a_mapping():
     ) as caught:
         compiled({}, ["a"])
     assert caught.value.issues[0].code == "E501"
-
-
-FIRST = {"m": {"a": 1, "b": {"x": 1}}, "l": [1, 2], "k": 1}
-SECOND = {"m": {"b": {"y": 2}}, "l": [2, 3], "n": 4}
-
-
-@pytest.mark.parametrize(
-    ("strategy", "merge_lists", "expected"),
-    [
-        ("smart", False, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("recurse", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [1, 2, 3], "k": 1, "n": 4}),
-        ("none", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("unknown", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("aggregate", False, {"m": {"b": {"y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("overwrite", False, {"m": {"b": {"y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("list", False, {"m": [FIRST["m"], SECOND["m"]], "l": [[1, 2], [2, 3]], "k": 1, "n": 4}),
-    ],
-)
-def test_merge_strategies(strategy, merge_lists, expected):
-    assert merge(FIRST, SECOND, strategy, "jinja|yaml", merge_lists) == expected
-    assert FIRST == {"m": {"a": 1, "b": {"x": 1}}, "l": [1, 2], "k": 1}, "nothing changes in place"
-
-
-def test_smart_under_yamlex():
-    assert merge(FIRST, SECOND, "smart", "jinja|yamlex")["m"] == {"b": {"y": 2}}
-
-
-def test_a_list_and_a_mapping_do_not_mix():
-    assert merge_recurse({"k": [1]}, {"k": {"a": 1}}, merge_lists=True) == {"k": {"a": 1}}
-
-
-def test_an_independent_copy_shares_nothing_and_keeps_order_and_aliases():
-    shared = [1]
-    data = {"o": OrderedDict(z=1, a=shared), "again": shared, "text": "x", "deep": [{"x": {1}}]}
-    copy = independent(data)
-    assert copy == data
-    assert type(copy["o"]) is OrderedDict
-    assert copy["again"] is copy["o"]["a"]
-    copy["again"].append(2)
-    copy["deep"][0]["y"] = 1
-    assert data["again"] == [1]
-    assert data["deep"] == [{"x": {1}}]
-
-
-def test_an_independent_copy_of_data_that_contains_itself():
-    ring = {"list": []}
-    ring["list"].append(ring)
-    copy = independent(ring)
-    assert copy is not ring
-    assert copy["list"][0] is copy

@@ -14,7 +14,7 @@ from plugin_harness import PluginHarness
 from plugin_trees import PluginTree
 from recorded_states import expected, recorded, replay
 
-from asyncstate.dunders.entries import Additions
+from asyncstate.dunders.context import Additions
 from asyncstate.errors import CommandExecutionError
 from asyncstate.filesystem import replacement
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.interfaces import functions_of
-from asyncstate.interfaces.structure import mismatches
+from asyncstate.interfaces.conformance import mismatches
 from asyncstate.reference.providers import bundled_interfaces
 
 if TYPE_CHECKING:

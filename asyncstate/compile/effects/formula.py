@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.package_contents import About, PackageContents, Question
 from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY, PATH
-from asyncstate.data.packages import BASE, PROGRAMS
-from asyncstate.data.packages.places import UNITS
+from asyncstate.data.packages import BASE, PROGRAMS, UNITS
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.value import Value
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.data.packages.places import UNITS, last_name, unit_of
+from asyncstate.data.packages import UNITS, last_name, unit_of
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

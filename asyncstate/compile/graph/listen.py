@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.model.tag import state_tag
+from asyncstate.model.chunk import state_tag
 from asyncstate.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:

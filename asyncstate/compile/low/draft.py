@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.chunk import place_text
-from asyncstate.model.tag import state_tag
+from asyncstate.model.chunk import place_text, state_tag
 
 if TYPE_CHECKING:
     from asyncstate.model.chunk import Lines

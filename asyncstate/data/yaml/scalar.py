@@ -1,4 +1,4 @@
-"""YAML 1.1 scalars as Salt reads them.
+"""Single values of YAML: YAML 1.1 scalars as Salt reads them, and quoting.
 
 PyYAML's table gives the tag of a text; the values differ from PyYAML's in two ways, both Salt's: a leading zero does
 not make a number octal (``0644`` is 644, so the digits of a file mode survive), and dates stay strings.
@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from yaml import ScalarNode
 from yaml.constructor import SafeConstructor
+from yaml.emitter import Emitter
+from yaml.representer import SafeRepresenter
 from yaml.resolver import Resolver
 
 from asyncstate.data.limits import TOO_LONG, check_number
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 PREFIX: Final = "tag:yaml.org,2002:"
 MERGE: Final = f"{PREFIX}merge"
@@ -27,6 +34,8 @@ _BY_FIRST_CHARACTER: Final = dict(Resolver.yaml_implicit_resolvers)
 _BOOLEANS: Final = SafeConstructor.bool_values
 _LONGEST_TEXT: Final = 4_300
 _INFINITY: Final = float("inf")
+_PLAIN_ID: Final = lazy_pattern(r"^[A-Za-z_/][\w./-]*$")
+_NO_WORD: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off"})
 
 
 class Indicator:
@@ -144,3 +153,35 @@ SCALARS: Final[dict[str, Callable[[str], Any]]] = {
     VALUE: lambda _text: VALUE_KEY,
 }
 """The value of a scalar by its tag. Each raises ValueError for text it cannot read."""
+
+
+def _written(write: Callable[[Emitter], None]) -> str:
+    stream = io.StringIO()
+    write(Emitter(stream, width=sys.maxsize))
+    return stream.getvalue()
+
+
+def yaml_dquote(text: Any) -> str:
+    """Return the text as a double-quoted YAML scalar on one line."""
+    return _written(lambda emitter: emitter.write_double_quoted(str(text)))
+
+
+def yaml_squote(text: Any) -> str:
+    """Return the text as a single-quoted YAML scalar."""
+    return _written(lambda emitter: emitter.write_single_quoted(str(text)))
+
+
+def yaml_encode(data: Any) -> str:
+    """Return one value as YAML: text in double quotes, ``true``, ``null``, a number. Containers raise TypeError."""
+    node = SafeRepresenter().represent_data(data)
+    if not isinstance(node, ScalarNode):
+        raise TypeError(f"yaml_encode() only works with YAML scalar data; failed for {type(data)}")
+    value = str(node.value)
+    return yaml_dquote(value) if node.tag.endswith(":str") else value
+
+
+def written_id(id_: str) -> str:
+    """Return an ID as YAML text that is read back as the same ID."""
+    if _PLAIN_ID.match(id_) and id_.lower() not in _NO_WORD and not id_.endswith("."):
+        return id_
+    return "'" + id_.replace("'", "''") + "'"

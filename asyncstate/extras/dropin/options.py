@@ -172,7 +172,7 @@ def _truth(text: str | None) -> bool | None:
 
 def _versions(*, report: bool) -> str:
     from asyncstate._version import __version__
-    from asyncstate.data.release import SALT_VERSION
+    from asyncstate.data import SALT_VERSION
 
     salt = ".".join(map(str, SALT_VERSION))
     first = f"salt-call {salt} (asyncstate {__version__})\n"

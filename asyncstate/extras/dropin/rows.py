@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.model.chunk import SEPARATOR
 from asyncstate.model.requisite import RequisiteKind as Kind
-from asyncstate.model.tag import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

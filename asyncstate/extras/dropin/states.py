@@ -11,7 +11,7 @@ import os
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.selection import Selection
+from asyncstate.cli.settings import Selection
 from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import CompileError, LockHeld, PathRefused, PillarError, RenderError
 from asyncstate.extras.dropin.answer import FAILED, PILLAR_FAILED, Answer, Refused

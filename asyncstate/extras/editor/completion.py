@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.data.yaml.ids import written_id
+from asyncstate.data.yaml.scalar import written_id
 from asyncstate.extras.editor.context import Context, context
 from asyncstate.extras.editor.index import DIRECTIVES, REQUISITES
 from asyncstate.model.requisite import INTERNAL_KEYWORDS

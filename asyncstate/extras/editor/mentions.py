@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import yaml
 
+from asyncstate.data.standard_yaml import compose_nodes
 from asyncstate.data.yaml.scalar import read_plain
-from asyncstate.data.yaml.standard import compose_nodes
 from asyncstate.extras.editor.branches import Branches
 from asyncstate.extras.editor.index import DIRECTIVES, REQUISITES
 from asyncstate.extras.editor.outline import HOLE, Place, is_sls_data, masked

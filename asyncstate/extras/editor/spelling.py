@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from asyncstate.data.yaml.read import load_yaml
+from asyncstate.data.yaml import load_yaml
 from asyncstate.data.yaml.write import double_quoted
 from asyncstate.errors import RenderError
 from asyncstate.extras.editor.index import DIRECTIVES

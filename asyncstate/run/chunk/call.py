@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.context import CallContext, CancelToken, current
 from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
-from asyncstate.interfaces.errors import SMINotImplementedError
+from asyncstate.interfaces.base import SMINotImplementedError
 from asyncstate.load.annotations import described
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.threads import Strand
@@ -49,7 +49,7 @@ from asyncstate.run.rows import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from asyncstate.dunders.entries import Additions
+    from asyncstate.dunders.context import Additions
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk

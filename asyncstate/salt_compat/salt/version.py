@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import total_ordering
 
-from asyncstate.data.release import SALT_VERSION
+from asyncstate.data import SALT_VERSION
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 

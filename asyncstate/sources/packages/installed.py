@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.data.packages.places import last_name, place_of, whole_words_of, words_of
+from asyncstate.data.packages import last_name, place_of, whole_words_of, words_of
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from asyncstate.data.packages import OF_MANY, may_be_named_after_its_package, package_lists
-from asyncstate.data.packages.places import UNITS, place_of
+from asyncstate.data.packages import OF_MANY, UNITS, may_be_named_after_its_package, package_lists, place_of
 from asyncstate.errors import CommandExecutionError, PathRefused
 from asyncstate.value import Value
 

@@ -10,7 +10,7 @@ from tables import rows
 from trees import FakeStates, edges, plan
 
 from asyncstate.compile.effects.formula import FormulaRule, Held, Touching, may_be_of_a_package
-from asyncstate.data.packages.places import place_of
+from asyncstate.data.packages import place_of
 
 
 def path(low):

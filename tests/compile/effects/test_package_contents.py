@@ -6,8 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from asyncstate.compile.effects.formula import FormulaRule, Touching
-from asyncstate.data.packages import OF_MANY, PROGRAMS, package_lists
-from asyncstate.data.packages.places import UNITS, unit_of
+from asyncstate.data.packages import OF_MANY, PROGRAMS, UNITS, package_lists, unit_of
 
 DEBIAN = package_lists("Debian")
 EACH = sorted(DEBIAN._lines)

@@ -18,7 +18,7 @@ from asyncstate.cli.options import (
     traces_option,
     tree_options,
 )
-from asyncstate.cli.selection import select
+from asyncstate.cli.settings import select
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
 from asyncstate.extras.fleet.commands.options import deadline_option, patience_option

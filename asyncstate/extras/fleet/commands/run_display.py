@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.report.progress import LiveFleetProgress, PlainFleetProgress
     from asyncstate.extras.fleet.report.traces import FleetTrace
     from asyncstate.model.event import AnyEvent
-    from asyncstate.model.result import RunReport
-    from asyncstate.report.host_result import HostResult
+    from asyncstate.model.result import HostResult, RunReport
     from asyncstate.report.recorded import RecordedReport
 
 
@@ -102,7 +101,7 @@ class RunDisplay(Relay):
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:
         """Show progress while the run goes on, and let signals stop and cancel it by the rules of a local one."""
-        from asyncstate.cli.ending import ended_by_signals
+        from asyncstate.cli.event_loop import ended_by_signals
         from asyncstate.cli.run_progress import refreshed
 
         class Ended:
@@ -199,7 +198,7 @@ class RunDisplay(Relay):
     def _results(self, end: FleetEnd) -> Iterator[HostResult]:
         """Yield the result of each host, also of hosts without a report."""
         from asyncstate.extras.fleet.report.blockers import held_back_on_host
-        from asyncstate.report.host_result import HostResult
+        from asyncstate.model.result import HostResult
 
         reports = {host: self._report_of(host, host_end) for host, host_end in end.hosts.items()}
         rows = {host: report.rows for host, report in reports.items()}
@@ -223,7 +222,7 @@ class RunDisplay(Relay):
 
     def _places(self, host: str) -> dict[str, tuple[str, int]]:
         """Return file and line of the states of a host, by tag."""
-        from asyncstate.model.tag import state_tag
+        from asyncstate.model.chunk import state_tag
 
         plan = self._plans.get(host)
         if plan is None:

@@ -107,9 +107,9 @@ class LocalStation:
         if options.concurrency is not None:
             changed["concurrency"] = options.concurrency
         if options.pillar:
-            from asyncstate.sources.pillar_merge import merge
+            from asyncstate.data.merging import merged
 
-            changed["pillar"] = merge(
+            changed["pillar"] = merged(
                 settings.pillar,
                 options.pillar,
                 settings.pillar_source_merging_strategy,

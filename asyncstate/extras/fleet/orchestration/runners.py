@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.config import Settings
-    from asyncstate.redact.secrets import Secrets
+    from asyncstate.redact.redactor import Secrets
 
 
 _WAITS: Final = ("timeout", "gather_job_timeout", "show_ip")
@@ -79,10 +79,10 @@ class Runners:
         settings = self._settings
         changed: dict[str, Any] = {"test": settings.test if test is None else bool(test)}
         if pillar:
-            from asyncstate.sources.pillar_merge import merge
+            from asyncstate.data.merging import merged
 
             strategy, lists = settings.pillar_source_merging_strategy, settings.pillar_merge_lists
-            changed["pillar"] = merge(settings.pillar, dict(pillar), strategy, settings.renderer, lists)
+            changed["pillar"] = merged(settings.pillar, dict(pillar), strategy, settings.renderer, lists)
         if pillarenv is not None:
             changed["pillarenv"] = pillarenv
         names = [each.strip() for each in (mods if isinstance(mods, list) else str(mods).split(","))]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate.model.chunk import state_tag
 from asyncstate.model.result import was_held_back
-from asyncstate.model.tag import state_tag
 from asyncstate.report.blockers import Needs, PlacedState, told
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
-from asyncstate.model.chunk import file_line
+from asyncstate.model.chunk import file_line, state_tag
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
-from asyncstate.model.tag import state_tag
 from asyncstate.report.summary import describe_tag
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.model.chunk import file_line
-from asyncstate.model.tag import state_tag
+from asyncstate.model.chunk import file_line, state_tag
 from asyncstate.report.html import date_text, page, sls_text
 from asyncstate.report.page_data import Edges, PageData, PageState, add_releases, family_of, page_states, place_bars
 from asyncstate.report.summary import describe_tag
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.controller.event_stream import HostEnd
     from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.extras.fleet.report.profile import FleetProfile
-    from asyncstate.report.host_result import HostResult
+    from asyncstate.model.result import HostResult
     from asyncstate.report.profile import Timing
 
 _MOST = 20_000

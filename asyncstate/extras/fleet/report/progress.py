@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.report.blockers import needs_of
+from asyncstate.model.chunk import parse_tag, state_tag
 from asyncstate.model.event import ChunkFinished
 from asyncstate.model.result import was_held_back
-from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.report.progress import LiveDisplay, RunTally
 from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import count, one_line, short_time

@@ -9,7 +9,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
 from asyncstate.extras.fleet.controller.event_stream import Observer
-from asyncstate.model.tag import state_tag
+from asyncstate.model.chunk import state_tag
 from asyncstate.report.terminal import clean
 from asyncstate.report.traces import RunTrace
 

@@ -20,7 +20,7 @@ from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.protocol import Offer, decode
 from asyncstate.extras.fleet.ssh import frames
 from asyncstate.logs.loggers import get_logger
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import Secrets
 from asyncstate.services import RuntimeServices
 from asyncstate.sources.fileclient import LocalFileClient
 
@@ -124,10 +124,10 @@ class Tree:
 
 def merged(settings: Settings, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Return pillar data with other data merged over it, as the settings say."""
-    from asyncstate.sources.pillar_merge import merge
+    from asyncstate.data.merging import merged
 
     strategy, lists = settings.pillar_source_merging_strategy, settings.pillar_merge_lists
-    return merge(first, second, strategy, settings.renderer, lists)
+    return merged(first, second, strategy, settings.renderer, lists)
 
 
 class OperatorSide:

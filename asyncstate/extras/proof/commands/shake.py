@@ -12,7 +12,7 @@ import click
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
 from asyncstate.cli.options import data_option, selection_options, tree_options
-from asyncstate.cli.selection import select, states_called
+from asyncstate.cli.settings import select, states_called
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:

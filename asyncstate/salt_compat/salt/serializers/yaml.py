@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from asyncstate.data.yaml.standard import load_standard_yaml
+from asyncstate.data.standard_yaml import load_standard_yaml
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.serializers import DeserializationError, SerializationError
 from asyncstate.salt_compat.salt.utils.yaml import SafeOrderedDumper

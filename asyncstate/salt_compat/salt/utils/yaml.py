@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import yaml
 from yaml import YAMLError, parser, scanner
 
-from asyncstate.data.yaml.read import load_yaml
+from asyncstate.data.yaml import load_yaml
 from asyncstate.data.yaml.write import SafeOrderedDumper, represent_ordered
 from asyncstate.errors import RenderError
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else

@@ -13,8 +13,8 @@ from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.host.mailbox import Mailbox
 from asyncstate.extras.fleet.host.peers import Peers
 from asyncstate.extras.fleet.protocol import Lost, NodeResult, Offer, Opened, decode, encode
+from asyncstate.model.chunk import state_tag
 from asyncstate.model.result import Outcome
-from asyncstate.model.tag import state_tag
 from asyncstate.run.engine import RunOptions
 
 PART = Fleet([("a", "db1", []), ("b", "web1", [("require", "a", False)])]).parts()["web1"]

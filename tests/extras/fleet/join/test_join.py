@@ -12,7 +12,7 @@ from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import HostPlan, Mistake, State
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.redactor import Secrets
 
 
 @st.composite

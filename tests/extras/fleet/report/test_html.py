@@ -6,8 +6,7 @@ from asyncstate.extras.fleet.controller.event_stream import HostEnd
 from asyncstate.extras.fleet.protocol import HostPlan, State
 from asyncstate.extras.fleet.report.html import fleet_html_report
 from asyncstate.extras.fleet.report.profile import FleetProfile
-from asyncstate.model.result import RunReport
-from asyncstate.report.host_result import HostResult
+from asyncstate.model.result import HostResult, RunReport
 
 
 def row(result, comment=""):
