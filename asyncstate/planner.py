@@ -22,10 +22,10 @@ from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.nearest import did_you_mean
 from asyncstate.pattern import lazy_pattern
-from asyncstate.render.pipe import Rendered
+from asyncstate.render import Rendered
+from asyncstate.sources import noted_phases
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile, noted_reads
 from asyncstate.sources.machine import RealPaths, has_account, home_of, known_packages
-from asyncstate.sources.phases import noted_phases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
     from asyncstate.services import RuntimeServices
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar

@@ -25,8 +25,8 @@ from asyncstate.dunders.context import CancelToken, blocking, thread_token
 from asyncstate.load.folders import require_trusted_plugins
 from asyncstate.planner import Planner
 from asyncstate.process.ending import release
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 from asyncstate.run.affinity import LoopAffinity
 from asyncstate.run.loop_bound import loop_bound
 from asyncstate.services import RuntimeServices

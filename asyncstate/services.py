@@ -10,10 +10,10 @@ from asyncstate.dunders import Orchestra, PluginKind, Services
 from asyncstate.dunders.context import current
 from asyncstate.errors import CommandExecutionError, ConfigError, LoaderError, RenderError
 from asyncstate.load.host import PluginHost
-from asyncstate.render.pipe import BUILT_IN, RenderContext, render_sls, render_text
+from asyncstate.render import BUILT_IN, RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
+from asyncstate.sources import noted_phases, rendering
 from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile, noted_reads
-from asyncstate.sources.phases import noted_phases, rendering
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.value import Value
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.load.loader import LazyLoader
     from asyncstate.model.event import Phase
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
+    from asyncstate.render import Rendered
     from asyncstate.render.context import Restraint
     from asyncstate.render.kept import Kept
-    from asyncstate.render.pipe import Rendered
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.held import HeldFiles
     from asyncstate.sources.matchers import Matcher

@@ -27,8 +27,8 @@ from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.nkeys import OPERATOR, KeyPair
 from asyncstate.extras.fleet.protocol import HostPlan, decode, encode
 from asyncstate.extras.fleet.signing import OperatorSigner
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 
 
 def resident() -> float:

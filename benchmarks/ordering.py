@@ -15,7 +15,7 @@ from trees import Clock
 
 from asyncstate.compile.compiler import Compiler
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
-from asyncstate.render.pipe import Rendered
+from asyncstate.render import Rendered
 from asyncstate.sources.fileclient import MemoryFileClient
 from asyncstate.sources.matchers import Matcher
 

@@ -16,8 +16,8 @@ import msgspec
 from asyncstate import Settings, StateRuntime
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.model.requisite import RemoteRequisite
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 from asyncstate.run.dispatch import Findings
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.rows import not_run_row

@@ -11,7 +11,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __pillar__, __salt__
 from asyncstate.errors import CommandExecutionError
-from asyncstate.filesystem.journal import note
+from asyncstate.filesystem.change import note
 
 _KNOWN = (f"virtualenv-{sys.version_info[0]}.{sys.version_info[1]}", f"virtualenv{sys.version_info[0]}", "virtualenv")
 

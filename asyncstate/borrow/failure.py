@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from asyncstate.errors import CommandExecutionError, LoaderError, RaisedElsewhere
-from asyncstate.salt_compat.importing import OURS
+from asyncstate.salt_compat import OURS
 
 
 class _Failure(msgspec.Struct):

@@ -22,14 +22,14 @@ from asyncstate.borrow import wire
 from asyncstate.borrow.failure import require_answer
 from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.process.descriptors import Thread, room
 from asyncstate.process.lineage import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.borrow.interpreter import SaltPython
+    from asyncstate.borrow import SaltPython
 
 log: Final = get_logger(__name__)
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from asyncstate.borrow import wire
+from asyncstate.borrow import PATIENCE, SaltMissing, find_salt, wire
 from asyncstate.borrow.failure import LostInSalt, failure_of
-from asyncstate.borrow.interpreter import PATIENCE, SaltMissing, find_salt
 from asyncstate.borrow.process import WorkerEnded, WorkerProcess
 from asyncstate.dunders.context import current, observer
-from asyncstate.model.hooks import MOD_AGGREGATE
+from asyncstate.model.chunk import MOD_AGGREGATE
 from asyncstate.process.descriptors import Thread
 from asyncstate.process.ending import belong
 from asyncstate.process.lineage import Lineage, new_mark
@@ -24,7 +23,7 @@ from asyncstate.residue import note_started
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from asyncstate.borrow.interpreter import SaltPython
+    from asyncstate.borrow import SaltPython
     from asyncstate.dunders.context import CallContext, CancelToken
 
 MOST = 4

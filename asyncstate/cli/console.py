@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from asyncstate.errors import Issue
     from asyncstate.model.result import HostResult
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
 
 _INDENT = "  "
 _USUAL_WIDTH = 80
@@ -118,7 +118,7 @@ class Console:
     def secrets(self) -> Secrets:
         """The secrets that no output may show; the runtime adds to them."""
         if self._secrets is None:
-            from asyncstate.redact.redactor import Secrets
+            from asyncstate.redact import Secrets
 
             self._secrets = Secrets()
         return self._secrets

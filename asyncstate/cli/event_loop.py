@@ -29,7 +29,7 @@ from asyncstate.cli.interrupts import (
     waking,
 )
 from asyncstate.errors import ConfigError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.process.descriptors import spare_memory
 from asyncstate.run.timer import Timer
 

@@ -12,7 +12,7 @@ from asyncstate.cli.settings import select
 from asyncstate.errors import CompileError
 from asyncstate.model.rules import RULES
 from asyncstate.nearest import nearest
-from asyncstate.redact.redactor import MASK
+from asyncstate.redact import MASK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

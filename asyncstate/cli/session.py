@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.cli.event_loop import Ending
     from asyncstate.cli.only_failed import Unfinished
-    from asyncstate.cli.run_tracing import RunTracing
     from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.settings import Selection
+    from asyncstate.cli.tracing import RunTracing
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
@@ -193,11 +193,11 @@ class Session:
         planned: Callable[[StateRuntime], Awaitable[Plan]],
         hand_over: Callable[[], Callable[[], None]] | None = None,
     ) -> int:
-        from asyncstate.cli.tracing import is_wanted
-        from asyncstate.sources.phases import all_phases
+        from asyncstate.cli.settings import is_traced
+        from asyncstate.sources import all_phases
 
-        if "traces" in self.options and is_wanted(self.settings):
-            from asyncstate.cli.run_tracing import RunTracing
+        if "traces" in self.options and is_traced(self.settings):
+            from asyncstate.cli.tracing import RunTracing
 
             self._tracing = RunTracing(self.console, self.settings, self._about["command"])
         began = time.time()

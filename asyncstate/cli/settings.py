@@ -5,6 +5,7 @@ Settings come from configuration files, the project and the environment; options
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -41,6 +42,21 @@ _OVERRIDES = {
     "state_verbose": "state_verbose",
 }
 """Option of the command line -> field of Settings."""
+
+COLLECTORS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+"""The variables that name the collector of traces, the first that is set."""
+
+_KEYWORDS = (
+    "test",
+    "pillar",
+    "saltenv",
+    "pillarenv",
+    "exclude",
+    "mock",
+    "queue",
+    "sync_mods",
+    "localconfig",
+)
 
 
 def settings_from(console: Console, options: dict[str, Any]) -> Settings:
@@ -82,17 +98,17 @@ def _by_environment(roots: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return by_environment
 
 
-_KEYWORDS = (
-    "test",
-    "pillar",
-    "saltenv",
-    "pillarenv",
-    "exclude",
-    "mock",
-    "queue",
-    "sync_mods",
-    "localconfig",
-)
+def is_traced(settings: Settings) -> bool:
+    """Whether runs are traced: the settings decide, or else the environment."""
+    return settings.traced == "on" or (settings.traced == "auto" and _is_tracing_asked_for())
+
+
+def _is_tracing_asked_for() -> bool:
+    """Whether the environment requests traces, by the specification of OpenTelemetry."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return False
+    exporter = os.environ.get("OTEL_TRACES_EXPORTER", "").strip()
+    return exporter != "none" and bool(exporter or any(os.environ.get(name) for name in COLLECTORS))
 
 
 class Selection(NamedTuple):
@@ -127,10 +143,6 @@ def require_file_again(recorded: str, given: str | None, made: str) -> None:
     A template is code, and a record may come from anywhere: only the operator may name a file outside of the roots.
     ``made`` begins the message: "the plan was made".
     """
-    import os
-
-    import click
-
     from asyncstate.report.terminal import clean
 
     was = f"the file {clean(recorded)}" if recorded else "SLS files"
@@ -145,8 +157,6 @@ def states_called(plan: Plan, wanted: str) -> list[int]:
 
     Raises CompileError for a plan without states that has the reason.
     """
-    import click
-
     from asyncstate.analyse.explain import chunks_called
     from asyncstate.compile.findings import mistakes
 

@@ -224,7 +224,7 @@ def _matrix(providers: list[Provider], palette: Palette) -> Iterator[str]:
 
 
 def _interface_data(interface: Interface) -> dict[str, Any]:
-    from asyncstate.interfaces.base import describe, functions_of
+    from asyncstate.interfaces import describe, functions_of
 
     return {
         name: {

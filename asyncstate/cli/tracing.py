@@ -1,18 +1,26 @@
-"""Tracing of runs by OpenTelemetry: its activation, and the messages if it fails."""
+"""Tracing of runs by OpenTelemetry: its activation, the trace of a run on this machine, the messages if it fails."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from asyncstate.errors import ConfigError
+from asyncstate.cli.settings import COLLECTORS, is_traced
+from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue
+from asyncstate.model.plan import places_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
+    from asyncstate.model.event import Phase
+    from asyncstate.model.plan import Plan
     from asyncstate.report.trace_export import Export
+    from asyncstate.report.traces import RunTrace, Waits
+    from asyncstate.runtime import StateRuntime
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _PROTOCOL = "http/protobuf"
 
@@ -31,7 +39,7 @@ class Tracing:
         Raises ConfigError if the settings want spans and they cannot be exported; if only the environment does, the
         console shows a message, and the run goes on.
         """
-        if not is_wanted(self.settings):
+        if not is_traced(self.settings):
             return None
         try:
             self._export = _made()
@@ -54,21 +62,8 @@ def _collector() -> str:
     """Return the collector that the environment names."""
     from asyncstate.data.urls import without_credentials
 
-    named = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "http://localhost:4318")
+    named = next((os.environ[name] for name in COLLECTORS if os.environ.get(name)), "http://localhost:4318")
     return str(without_credentials(named))
-
-
-def is_wanted(settings: Settings) -> bool:
-    """Whether runs are traced: the settings decide, or else the environment."""
-    return settings.traced == "on" or (settings.traced == "auto" and _is_asked_for())
-
-
-def _is_asked_for() -> bool:
-    """Whether the environment requests traces, by the specification of OpenTelemetry."""
-    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return False
-    exporter = os.environ.get("OTEL_TRACES_EXPORTER", "").strip()
-    return exporter != "none" and bool(exporter or any(os.environ.get(name) for name in _ENDPOINTS))
 
 
 def _made() -> Export:
@@ -91,3 +86,61 @@ def _made() -> Export:
         return Export()
     except Exception as error:  # noqa: BLE001 - what a library makes of odd variables of the environment
         raise ConfigError(f"OpenTelemetry refuses its settings: {type(error).__name__}: {error}") from None
+
+
+class RunTracing:
+    """The trace of one run. ``command`` names it."""
+
+    def __init__(self, console: Console, settings: Settings, command: str) -> None:
+        self._tracing = Tracing(console, settings)
+        self._command = command
+        self._trace: RunTrace | None = None
+
+    async def begin(self, runtime: StateRuntime, plan: Plan, host: str) -> RunTrace | None:
+        """Return the observer that makes spans of the run's events, None without tracing. Raises ConfigError."""
+        export = self._tracing.begin()
+        if export is None:
+            return None
+        from asyncstate.report.traces import waits_in
+
+        def places_and_waits() -> tuple[dict[str, tuple[str, int]], Waits]:
+            shown = runtime.shown(plan)
+            return places_of(shown, [chunk.tag for chunk in shown.chunks]), waits_in(shown)
+
+        trace = self._new(export, host)
+        trace.places, trace.waits = await runtime.host.workers.run(places_and_waits)
+        self._trace = trace
+        return trace
+
+    def failed(self, error: Exception, phases: Sequence[Phase], began: float, host: str) -> None:
+        """End the trace with the error that ended the run, or make a trace of a run that could not begin."""
+        if self._trace is None and isinstance(error, AsyncStateError):
+            self._refused(error, phases, began, host)
+        self.end()
+
+    def _refused(self, error: AsyncStateError, phases: Sequence[Phase], began: float, host: str) -> None:
+        try:
+            export = self._tracing.begin()
+        except ConfigError:  # only the first error is reported
+            return
+        if export is None:
+            return
+        redactor = self._tracing.console.secrets.redactor
+        issues = error.issues if isinstance(error, CompileError) else [Issue(str(error))]
+        shown = [
+            issue._replace(message=redactor.text(issue.message), hint=redactor.text(issue.hint)) for issue in issues
+        ]
+        self._trace = self._new(export, host)
+        self._trace.refused(phases, began, shown, exit_code=1)
+
+    def _new(self, export: Export, host: str) -> RunTrace:
+        from asyncstate.report.traces import RunTrace
+
+        named = host or self._tracing.settings.id  # the runtime may not have started
+        return RunTrace(export.tracer, f"asyncstate {self._command}", named, export.parent)
+
+    def end(self) -> None:
+        """End the trace, and send its remaining spans."""
+        if self._trace is not None:
+            self._trace.close()
+        self._tracing.end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.model.hooks import MOD_AGGREGATE, MOD_WATCH
+from asyncstate.model.chunk import MOD_AGGREGATE, MOD_WATCH
 
 if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction, LoadedModule

@@ -19,8 +19,8 @@ from asyncstate.compile.high.remote import remote_requisites
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
 from asyncstate.data.packages import package_lists
+from asyncstate.model.chunk import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.dag import FILE_ORDER
-from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.value import Value
 

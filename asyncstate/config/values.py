@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from asyncstate.errors import ArgumentError, ConfigError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.pattern import lazy_pattern
 

@@ -37,6 +37,7 @@ from .beneath import Beneath
 from .change import (
     KEEP,
     Access,
+    changes_so_far,
     foretells,
     give,
     give_descriptor,
@@ -54,7 +55,6 @@ from .change import (
     set_times,
     symlink,
 )
-from .journal import changes_so_far
 from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
 from .query import (
     exists,

@@ -11,7 +11,7 @@ import stat
 
 from asyncstate.errors import PathRefused
 
-from . import change, place, query, steps, trust
+from . import change, place, query, rule
 
 
 def who_can_change(path: str) -> str:
@@ -20,10 +20,10 @@ def who_can_change(path: str) -> str:
     In a process that is not root it is always "", because that process has the rights of its user only. Raises OSError
     if nothing exists at ``path``.
     """
-    if not trust.is_root():
+    if not rule.is_root():
         return ""
-    user = steps.user_on_the_way(place.absolute(path))
-    return "" if user is None else trust.name_of(user)
+    user = rule.user_on_the_way(place.absolute(path))
+    return "" if user is None else rule.name_of(user)
 
 
 def writable_below(folder: str, suffixes: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -32,7 +32,7 @@ def writable_below(folder: str, suffixes: tuple[str, ...]) -> list[tuple[str, st
     They are the folder, its subfolders, and files with one of ``suffixes``; the content of a folder that others can
     change is not listed. Empty if the folder does not exist, and in a process that is not root.
     """
-    if not trust.is_root() or not os.path.isdir(folder):
+    if not rule.is_root() or not os.path.isdir(folder):
         return []
     found: list[tuple[str, str]] = []
     for at, folders, files in os.walk(folder, topdown=True):
@@ -51,7 +51,7 @@ def _changer_of_entry(path: str) -> str:
     """Return who can change an entry of a folder that only root can change."""
     try:
         found = os.lstat(path)
-        if stat.S_ISREG(found.st_mode) and trust.is_ours(found.st_uid) and not found.st_mode & trust.WRITABLE:
+        if stat.S_ISREG(found.st_mode) and rule.is_ours(found.st_uid) and not found.st_mode & rule.WRITABLE:
             return ""
         return who_can_change(path)
     except OSError:
@@ -64,13 +64,13 @@ def require_unshared(path: str, program: str, user: str | None = None, *, make: 
     A program that runs as a ``user`` other than root has only the rights of that user, so its path is not checked. With
     ``make``, a directory that is missing in a folder like ``/tmp`` is created, so that no other user creates it first.
     """
-    if not trust.is_root() or user not in (None, "", "root"):
+    if not rule.is_root() or user not in (None, "", "root"):
         return
     path = place.absolute(path).rstrip("/") or "/"
     who, shared = _who_changes(path)
     if who is not None:
         raise PathRefused(
-            f"Refusing to run {program} as root in {path}: {trust.name_of(who)} can replace files there meanwhile. "
+            f"Refusing to run {program} as root in {path}: {rule.name_of(who)} can replace files there meanwhile. "
             "Run it as the owner of that folder (`user`), or let only root write to every folder on the way."
         )
     if shared and make:
@@ -83,16 +83,16 @@ def require_own_place(path: str, program: str, user: str | None = None) -> None:
     For programs that put something over a path and not below it, as mount does. The path need not exist. ``user`` is
     as in `require_unshared`.
     """
-    if not trust.is_root() or user not in (None, "", "root"):
+    if not rule.is_root() or user not in (None, "", "root"):
         return
     path = place.absolute(path).rstrip("/") or "/"
     try:
-        who = steps.user_on_the_way(path, within=False)
+        who = rule.user_on_the_way(path, within=False)
     except FileNotFoundError:
         who = _who_changes(path)[0]
     if who is not None:
         raise PathRefused(
-            f"Refusing to run {program} as root on {path}: {trust.name_of(who)} can put something else there. Let "
+            f"Refusing to run {program} as root on {path}: {rule.name_of(who)} can put something else there. Let "
             "only root write to every folder on the way."
         )
 
@@ -100,12 +100,12 @@ def require_own_place(path: str, program: str, user: str | None = None) -> None:
 def _who_changes(path: str) -> tuple[int | None, bool]:
     """Return who can change the entry at ``path`` or above, and whether it is missing in a folder all may write to."""
     try:
-        return steps.user_on_the_way(path), False
+        return rule.user_on_the_way(path), False
     except FileNotFoundError:
         above = os.path.dirname(path)
     try:
-        if trust.is_shared(query.stat(above)):
-            return steps.user_on_the_way(os.path.dirname(above)), True
+        if rule.is_shared(query.stat(above)):
+            return rule.user_on_the_way(os.path.dirname(above)), True
     except FileNotFoundError:
         pass
     return _who_changes(above)[0], False

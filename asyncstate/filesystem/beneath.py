@@ -11,8 +11,7 @@ from typing import IO, TYPE_CHECKING, Self
 from asyncstate.errors import PathRefused
 
 from . import openat2, place
-from .change import Access, give_descriptor
-from .journal import note
+from .change import Access, give_descriptor, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

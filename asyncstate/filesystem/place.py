@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from asyncstate.dunders.context import seen
 from asyncstate.errors import PathRefused
 
-from . import openat2, steps, trust
+from . import openat2, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def descriptor_of(path: str, *, follow: bool = True) -> int:
     Raises OSError as ``open`` does, and PathRefused if the rule of this package forbids the path.
     """
     seen(path)
-    if trust.is_root():
+    if rule.is_root():
         return _reached(path, follow=follow)[0]
     return os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
 
@@ -42,7 +42,7 @@ def descriptor_of(path: str, *, follow: bool = True) -> int:
 def status_of(path: str, *, follow: bool = True) -> os.stat_result:
     """Return the stat of the file that `descriptor_of` would open."""
     seen(path)
-    if not trust.is_root():
+    if not rule.is_root():
         return os.stat(path, follow_symlinks=follow)
     descriptor, found = _reached(path, follow=follow)
     os.close(descriptor)
@@ -63,7 +63,7 @@ def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
             if not follow or not stat.S_ISLNK(found.st_mode):
                 return descriptor, found
             os.close(descriptor)
-    reached = steps.walk(path, follow=follow)
+    reached = rule.walk(path, follow=follow)
     os.close(reached.folder)
     if reached.fd == -1:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -73,7 +73,7 @@ def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
 def open_folder(path: str) -> int:
     """Return an ``O_PATH`` descriptor of a folder. Raises OSError if it does not exist; PathRefused as above."""
     seen(path)
-    if not trust.is_root():
+    if not rule.is_root():
         return os.open(path, _FOLDER)
     path = absolute(path)
     if "/.." not in path and openat2.is_available():
@@ -82,7 +82,7 @@ def open_folder(path: str) -> int:
         except OSError as error:
             if error.errno not in openat2.UNDECIDED:
                 raise
-    reached = steps.walk(path, follow=True)
+    reached = rule.walk(path, follow=True)
     os.close(reached.folder)
     if reached.fd == -1:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -169,7 +169,7 @@ def reopened(pinned: int, path: str, flags: int) -> int:
     try:
         return os.open(f"/proc/self/fd/{pinned}", flags | os.O_CLOEXEC)
     except FileNotFoundError:
-        reached = steps.walk(absolute(path), follow=True)
+        reached = rule.walk(absolute(path), follow=True)
     try:
         again = os.open(reached.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=reached.folder)
         if not os.path.samestat(os.fstat(again), os.fstat(pinned)):
@@ -190,14 +190,14 @@ def require_changeable(path: str, *, follow: bool = True) -> None:
 
 def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -> None:
     """Raise PathRefused if ``path`` is a hard link that a user other than the owner of the file could have made."""
-    if found.st_nlink <= 1 or not stat.S_ISREG(found.st_mode) or not trust.is_root():
+    if found.st_nlink <= 1 or not stat.S_ISREG(found.st_mode) or not rule.is_root():
         return
-    reached = steps.walk(absolute(path), follow=follow)
+    reached = rule.walk(absolute(path), follow=follow)
     try:
         if reached.fd == -1 or not os.path.samestat(os.fstat(reached.fd), found):
             raise PathRefused(f"{path} was exchanged while it was opened")
         folder = os.fstat(reached.folder)
-        who = trust.NOBODY_KNOWN if trust.is_shared(folder) else trust.changer(reached.folder, folder)
+        who = rule.NOBODY_KNOWN if rule.is_shared(folder) else rule.changer(reached.folder, folder)
     finally:
         os.close(reached.folder)
         if reached.fd != -1:
@@ -205,7 +205,7 @@ def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -
     if who is not None and who != found.st_uid:
         raise PathRefused(
             f"Refusing to use {path}: the file has {found.st_nlink} names and belongs to "
-            f"{trust.name_of(found.st_uid)}, but {trust.name_of(who)} could have put it there. Remove that name, or "
+            f"{rule.name_of(found.st_uid)}, but {rule.name_of(who)} could have put it there. Remove that name, or "
             "copy the file."
         )
 
@@ -218,8 +218,8 @@ def resolved(path: str) -> str:
     """
     if path.endswith("/"):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    if not trust.is_root():
-        for _ in range(steps.LINKS):
+    if not rule.is_root():
+        for _ in range(rule.LINKS):
             try:
                 path = os.path.join(os.path.dirname(path), os.readlink(path))
             except OSError:
@@ -235,7 +235,7 @@ def resolved(path: str) -> str:
             return path
     finally:
         os.close(descriptor)
-    reached = steps.walk(path, follow=True)
+    reached = rule.walk(path, follow=True)
     os.close(reached.folder)
     if reached.fd != -1:
         os.close(reached.fd)

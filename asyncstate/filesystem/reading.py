@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from asyncstate.dunders.context import seen
 from asyncstate.errors import PathRefused
 
-from . import openat2, place, trust
+from . import openat2, place, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,14 +61,14 @@ def _checked(path: str) -> tuple[int, os.stat_result]:
 def _opened(path: str) -> int:
     seen(path)
     try:
-        if not trust.is_root():
+        if not rule.is_root():
             return os.open(path, _READ)
         if "/.." not in path and openat2.is_available():
             return openat2.open_without_links(place.absolute(path), _READ)
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise PathRefused(f"Refusing to read {path}: it is a socket") from error
-        if error.errno not in openat2.UNDECIDED or not trust.is_root():
+        if error.errno not in openat2.UNDECIDED or not rule.is_root():
             raise
     pinned = place.descriptor_of(path)
     try:

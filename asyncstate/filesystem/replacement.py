@@ -24,8 +24,7 @@ from asyncstate.errors import PathRefused
 from asyncstate.residue import name_beside, note_temporary_in
 
 from . import place, query
-from .change import KEEP, Access
-from .journal import note
+from .change import KEEP, Access, note
 from .reading import open_read
 
 if TYPE_CHECKING:

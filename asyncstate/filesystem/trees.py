@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from asyncstate.errors import PathRefused
 
-from . import change, place, query, trust
-from .journal import note
+from . import change, place, query, rule
+from .change import note
 from .replacement import copy_attributes, copy_file
 
 if TYPE_CHECKING:
@@ -246,14 +246,14 @@ class _Copy:
 def _require_copyable(descriptor: int, folder: int, where: str) -> None:
     found = os.fstat(descriptor)
     _require_regular(found.st_mode, where)
-    if found.st_nlink <= 1 or not trust.is_root():
+    if found.st_nlink <= 1 or not rule.is_root():
         return
     place_of_it = os.fstat(folder)
-    who = trust.NOBODY_KNOWN if trust.is_shared(place_of_it) else trust.changer(folder, place_of_it)
+    who = rule.NOBODY_KNOWN if rule.is_shared(place_of_it) else rule.changer(folder, place_of_it)
     if who is not None and who != found.st_uid:
         raise PathRefused(
-            f"Refusing to copy {where}: it is a hard link to a file of {trust.name_of(found.st_uid)} that "
-            f"{trust.name_of(who)} could have put there"
+            f"Refusing to copy {where}: it is a hard link to a file of {rule.name_of(found.st_uid)} that "
+            f"{rule.name_of(who)} could have put there"
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from asyncstate.dunders.context import current
-from asyncstate.interfaces.base import (
+from asyncstate.interfaces import (
     HIDDEN_STUB,
     InterfaceError,
     SMINotImplementedError,
@@ -21,12 +21,12 @@ from asyncstate.interfaces.base import (
     describe,
 )
 from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by, mismatches
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from asyncstate.interfaces.base import Declared, Interface
+    from asyncstate.interfaces import Declared, Interface
 
 log: Final = get_logger(__name__)
 

@@ -13,13 +13,13 @@ from enum import StrEnum
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.interfaces.base import InterfaceError, all_match, functions_of
+from asyncstate.interfaces import InterfaceError, all_match, functions_of
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.interfaces.base import Declared, Interface
+    from asyncstate.interfaces import Declared, Interface
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)

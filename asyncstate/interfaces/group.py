@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.interfaces.base import Interface
+from asyncstate.interfaces import Interface
 
 
 class GroupInterface(Interface):

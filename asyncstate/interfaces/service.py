@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from asyncstate.interfaces.base import Interface
+from asyncstate.interfaces import Interface
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

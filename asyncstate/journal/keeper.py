@@ -10,7 +10,7 @@ from asyncstate.journal.entry import Header, end_line, entry_of
 from asyncstate.journal.folder import keep_plan, log_path, make_folder, remove_run
 from asyncstate.journal.log import RunLog
 from asyncstate.journal.store import end_run, tidy
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.model.event import RunFinished, RunStarted, encode_event
 

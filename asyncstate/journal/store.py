@@ -39,7 +39,7 @@ from asyncstate.journal.folder import (
     require_folder,
     require_own,
 )
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest_id
 from asyncstate.residue import is_locked, left_file
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from asyncstate.data import date
 from asyncstate.errors import ConfigError, RenderError
-from asyncstate.load.functions import FunctionMap, ModuleView
-from asyncstate.logs.loggers import get_logger
+from asyncstate.load.host import FunctionMap, ModuleView
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

@@ -7,13 +7,13 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.borrow.interpreter import AUTO, SaltMissing, may_have_salt
+from asyncstate.borrow import AUTO, SaltMissing, may_have_salt
 from asyncstate.errors import RaisedElsewhere
 from asyncstate.load.claims import claims_of
 from asyncstate.load.folders import PluginFile, PluginFolder, scan
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
-from asyncstate.logs.loggers import get_logger
-from asyncstate.model.hooks import LANE
+from asyncstate.logs import get_logger
+from asyncstate.model.chunk import LANE
 
 if TYPE_CHECKING:
     import logging

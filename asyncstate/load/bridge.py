@@ -31,7 +31,7 @@ from asyncstate.load.loader import loading
 from asyncstate.load.plugin import is_async
 from asyncstate.load.threads import WorkerThreads, transferable
 from asyncstate.process.descriptors import Thread
-from asyncstate.salt_compat.importing import agree_on
+from asyncstate.salt_compat import agree_on
 
 if TYPE_CHECKING:
     from asyncstate.dunders.context import CallContext

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ArgumentError
-from asyncstate.load.annotations import described
+from asyncstate.load.plugin import described
+from asyncstate.model.chunk import AGGREGATED, REQUISITE_LOWS
 from asyncstate.model.encode import plain
-from asyncstate.model.hooks import AGGREGATED, REQUISITE_LOWS
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
 from asyncstate.nearest import nearest
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.load.folders import PluginFolder
 from asyncstate.load.imports import serve_package
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

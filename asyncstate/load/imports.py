@@ -32,8 +32,8 @@ from asyncstate.errors import EXTERNAL, LoaderError, meant_for_program
 from asyncstate.load import neighbours
 from asyncstate.load.folders import INTERFACES
 from asyncstate.load.neighbours import Origin, Statement, is_current, newest, origins, version
-from asyncstate.logs.loggers import adopt_loggers, own_name, plugin_logger
-from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt
+from asyncstate.logs import adopt_loggers, own_name, plugin_logger
+from asyncstate.salt_compat import SALT, builtins_with, import_salt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, sc
 from asyncstate.load.imports import import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.load.virtual import Verdict, evaluate, exported_functions
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.nearest import near_miss, nearest
 
 if TYPE_CHECKING:

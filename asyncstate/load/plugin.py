@@ -1,17 +1,176 @@
-"""The loader's results: a loaded plugin, one function of it, and the parameters of that."""
+"""The loader's results: a loaded plugin, a function of it, the parameters of that, and the types that they demand.
+
+Messages about types do not show values: any of them may be a password.
+"""
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.interfaces.base import is_hidden_stub
-from asyncstate.load.annotations import Expected
+from asyncstate.interfaces import is_hidden_stub
+from asyncstate.model.chunk import SLOT
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from types import ModuleType
+
+
+_KINDS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "str": ("a text", (str,)),
+    "bool": ("true or false", (bool,)),
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "None": ("nothing", (type(None),)),
+    "Callable": ("a Python function", (Callable,)),
+    **dict.fromkeys(("list", "List", "Sequence", "Iterable", "tuple"), ("a list", (list, tuple))),
+    **dict.fromkeys(("dict", "Dict", "Mapping", "MutableMapping"), ("a mapping", (dict,))),
+}
+_NAMES = {
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number with a point",
+    list: "a list",
+    dict: "a mapping",
+}
+
+
+def _is_slot(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(SLOT)
+
+
+class Expected(Value):
+    """An annotation, read from its text: the alternative types, each with the type of its members."""
+
+    alternatives: dict[str, Any]
+
+    @classmethod
+    def of(cls, annotation: Any) -> Expected | None:
+        """Read an annotation; None if it allows anything, or if only a type checker understands it."""
+        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        try:
+            return cls._read(ast.parse(text, mode="eval").body)
+        except SyntaxError:
+            return None
+
+    @classmethod
+    def _read(cls, node: ast.expr) -> Expected | None:
+        if isinstance(node, ast.BinOp):
+            left, right = cls._read(node.left), cls._read(node.right)
+            return None if left is None or right is None else cls({**left.alternatives, **right.alternatives})
+        members = None
+        if isinstance(node, ast.Subscript):
+            inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            last = [each for each in inside if not isinstance(each, ast.Constant)]  # of ``tuple[str, ...]`` the str
+            members, node = cls._read(last[-1]) if last else None, node.value
+        name = ast.unparse(node)
+        return cls({name: members}) if name in _KINDS else None
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value, including its members, is one of the alternatives."""
+        for name, members in self.alternatives.items():
+            if isinstance(value, _KINDS[name][1]) and not (isinstance(value, bool) and name in {"int", "float"}):
+                inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+                if members is None or all(map(members.fits, inner)):
+                    return True
+        return False
+
+    def scalars(self) -> frozenset[type]:
+        """Return the types without members, whose values fit without a check."""
+        kinds = (kind for name in self.alternatives for kind in _KINDS[name][1])
+        return frozenset(kinds) & {str, bool, int, float, type(None)}
+
+    def taken(self, value: Any) -> Any:
+        """Return a value as the function accepts it, in lists too; unchanged if no conversion makes it fit.
+
+        Where only texts fit, a number or True becomes its text; where only numbers fit, digits become their number, and
+        2.0 becomes 2. Where a list fits, but no mapping, a mapping becomes the list of its keys.
+        """
+        if value is False or self.fits(value):
+            return value
+        if isinstance(value, dict) and dict not in self.shapes() and list in self.shapes():
+            return self.taken(list(value))
+        other = value
+        if isinstance(value, float) and value.is_integer() and self.fits(int(value)):
+            return int(value)
+        if isinstance(value, (int, float)):
+            other = str(value)
+        elif isinstance(value, str):
+            from asyncstate.data.text import to_num  # noqa: PLC0415 - few values are odd
+
+            other = to_num(value)
+        for members in filter(None, self.alternatives.values()):
+            if isinstance(value, (list, tuple)):
+                other = [members.taken(each) for each in value]
+            elif isinstance(value, dict):
+                other = {key: members.taken(each) for key, each in value.items()}
+        return other if self.fits(other) else value
+
+    def works(self, value: Any) -> bool:
+        """Return whether the shape of a value, and of its members, suits the function.
+
+        Empty values do, and slots, which may return anything; a mapping may be used as a list of its keys.
+        """
+        if not value or _is_slot(value):
+            return True
+        shape = dict if isinstance(value, dict) else list if isinstance(value, (list, tuple)) else object
+        shapes = self.shapes()
+        if shape is object or shape not in shapes:
+            return shape in shapes or (shape is dict and list in shapes)
+        inside = [each for name, each in self.alternatives.items() if _KINDS[name][1][0] is shape]
+        inner = value.values() if shape is dict else value
+        return any(members is None or all(map(members.works, inner)) for members in inside)
+
+    def calculates_with(self, value: Any) -> bool:
+        """Return whether a text, or a fraction instead of a whole number, is given where only a number fits."""
+        if isinstance(value, float):
+            return not self.fits(value) and "int" in self.alternatives
+        return isinstance(value, str) and not _is_slot(value) and self.alternatives.keys() <= {"int", "float", "None"}
+
+    def is_none(self, value: Any) -> bool:
+        """Return whether a value counts as absent: it is empty, and the function accepts neither it nor a bool."""
+        if value or "bool" in self.alternatives or self.fits(value):
+            return False
+        return not isinstance(value, (int, float)) or self.alternatives.keys().isdisjoint(("int", "float"))
+
+    def shapes(self) -> frozenset[type]:
+        """Return the containers that a value may be, ``dict`` and ``list``; ``object`` means all other types."""
+        kinds = {kind for name in self.alternatives for kind in _KINDS[name][1]} - {type(None), tuple}
+        return frozenset(kind if kind in {dict, list} else object for kind in kinds)
+
+    def __str__(self) -> str:
+        words = []
+        for name, members in self.alternatives.items():
+            if name != "None":
+                plain = members is not None and list(members.alternatives) == ["str"]
+                words.append(f"{_KINDS[name][0]}{' of texts' if plain else ''}")
+        return " or ".join(dict.fromkeys(words)) or "left out"
+
+
+def described(value: Any) -> str:
+    """Return the type of a value as text, with that of its first member that is no text; containers count first."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    odd = [each for each in inner if not isinstance(each, str)]
+    odd.sort(key=lambda each: not isinstance(each, (list, dict)))
+    return f"{_named(value)} with {_named(odd[0])} in it" if odd else _named(value)
+
+
+def _named(value: Any) -> str:
+    return _NAMES.get(type(value), "nothing" if value is None else f"a {type(value).__name__}")
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for each in value.items() if isinstance(value, dict) else value:
+            yield from texts_in(each)
 
 
 class Signature:
@@ -68,7 +227,7 @@ class Signature:
         except (TypeError, ValueError):
             return cls(has_varargs=True, has_kwargs=True)
         kinds = {parameter.kind for parameter in parameters}
-        by_keyword = [p for p in parameters if p.kind is p.KEYWORD_ONLY or (_named(p) and p.default is not p.empty)]
+        by_keyword = [p for p in parameters if p.kind is p.KEYWORD_ONLY or (_is_named(p) and p.default is not p.empty)]
         return cls(
             required=tuple(p.name for p in parameters if _positional(p) and p.default is p.empty),
             keywords=frozenset(p.name for p in by_keyword),
@@ -91,7 +250,7 @@ class Signature:
         return name in self.keywords or name in self.names
 
 
-def _named(parameter: inspect.Parameter) -> bool:
+def _is_named(parameter: inspect.Parameter) -> bool:
     return parameter.kind is parameter.POSITIONAL_OR_KEYWORD
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncstate.dunders.context import CancelToken, current, thread_token
 from asyncstate.errors import LoaderError, RunCancelled
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.process.descriptors import LOOK, PATIENCE, Thread, room
 from asyncstate.process.ending import reaper, release

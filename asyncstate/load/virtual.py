@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import meant_for_program
 from asyncstate.interfaces import interface_of
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import plain
-from asyncstate.salt_compat.requirements import offered
+from asyncstate.salt_compat import offered
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.logs.fields import is_hushed, line_fields
 from asyncstate.model.encode import plain
-from asyncstate.redact.redactor import MASK, all_redactors, distinct
+from asyncstate.redact import MASK, all_redactors, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping, Sequence
 
-    from asyncstate.redact.redactor import Redactor
+    from asyncstate.redact import Redactor
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _MEASURED: Final = frozenset({"created", "levelno", "lineno", "msecs", "process", "relativeCreated", "thread"})

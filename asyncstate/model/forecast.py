@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.walk import stands_for
 

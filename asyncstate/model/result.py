@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 from asyncstate.errors import Issue
 
 Row = dict[str, Any]

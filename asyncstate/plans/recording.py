@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Node, Plan
     from asyncstate.plans.key import Key
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
 
 
 class Treatment(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.model.requisite import CONDITIONS, IN_SUFFIXED, INTERNAL_KEYWORDS, REQUISITE_KEYWORDS
 from asyncstate.model.result import STATE_RAN
-from asyncstate.redact.redactor import MASK, SCHEMA, distinct
+from asyncstate.redact import MASK, SCHEMA, distinct
 
 if TYPE_CHECKING:
     from asyncstate.model.result import Row

@@ -29,7 +29,7 @@ from asyncstate.model.event import (
 )
 from asyncstate.model.plan import NodeKind, chunk_texts, plan_digest
 from asyncstate.model.result import Race
-from asyncstate.redact.redactor import MASK, Redactor
+from asyncstate.redact import MASK, Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Node, Plan
     from asyncstate.model.result import Row, RunReport
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
 
 _E = TypeVar("_E", bound=Event)
 

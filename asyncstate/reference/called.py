@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import FunctionNotFound
-from asyncstate.load.annotations import described, texts_in
-from asyncstate.model.hooks import SLOT
+from asyncstate.load.plugin import described, texts_in
+from asyncstate.model.chunk import SLOT
 from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.run.chunk.slots import parse_call
 

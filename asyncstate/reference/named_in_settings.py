@@ -11,8 +11,8 @@ from asyncstate.errors import Issue
 from asyncstate.model.rules import CODES
 from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.reference.providers import bundled_interfaces, plugin_files, tree_interfaces
+from asyncstate.render import BUILT_IN
 from asyncstate.render.jinja_options import KNOWN_OPTIONS
-from asyncstate.render.pipe import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import asyncstate.interfaces as home
 from asyncstate.errors import LoaderError
-from asyncstate.interfaces.base import Interface, functions_of, interface_of
-from asyncstate.interfaces.base import grain as grain_of
+from asyncstate.interfaces import Interface, functions_of, interface_of
+from asyncstate.interfaces import grain as grain_of
 from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
 from asyncstate.load.claims import claims_of, returned_names
 from asyncstate.load.entry_points import entry_point_folders

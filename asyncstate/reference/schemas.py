@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate import extend
-from asyncstate.config.loading import EXTRA_TEXTS
+from asyncstate.config import EXTRA_TEXTS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS
 from asyncstate.config.values import ROOT_OPTIONS, is_list_of_texts
 from asyncstate.data.formats import yaml_data

@@ -17,15 +17,15 @@ from asyncstate.compile.low.arguments import PASSING_ON, writer_of
 from asyncstate.data.paths import DELIMITER, traverse
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import AsyncStateError, Issue
-from asyncstate.load.annotations import Expected, described
-from asyncstate.model.hooks import SLOT
+from asyncstate.load.plugin import Expected, described
+from asyncstate.model.chunk import SLOT
 from asyncstate.model.rules import CODES, RULES, silenced_names
 from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.reference.called import malformed_conditions, misfits, unknown_functions
 from asyncstate.reference.codes import codes
 from asyncstate.reference.entries import entry_of
 from asyncstate.reference.kinds import FALSE, KINDS, NOTHING, kind_of
-from asyncstate.render.pipe import BUILT_IN
+from asyncstate.render import BUILT_IN
 from asyncstate.run.chunk.retry import RetryPolicy
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data.excerpt import excerpt_around
 from asyncstate.errors import RenderError, RunCancelled
-from asyncstate.salt_compat.importing import PROGRAM_BUILTINS
+from asyncstate.salt_compat import PROGRAM_BUILTINS
 
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import RenderError, RunCancelled
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
 from asyncstate.render.context import CallableMap
 from asyncstate.render.py import failed_at, program_error
-from asyncstate.salt_compat.importing import PROGRAM_BUILTINS
+from asyncstate.salt_compat import PROGRAM_BUILTINS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping

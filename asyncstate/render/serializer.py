@@ -21,7 +21,7 @@ from markupsafe import Markup
 from asyncstate.data.yaml import dump_yaml
 from asyncstate.data.yaml import load_yaml as read_yaml
 from asyncstate.errors import RenderError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 from asyncstate.model.forecast import Foretold, forecast_text
 from asyncstate.model.result import was_held_back
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
     from asyncstate.run.dispatch import Dispatch, Elsewhere
     from asyncstate.run.options import RunOptions
     from asyncstate.run.records import PlanRecords

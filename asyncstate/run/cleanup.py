@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate import filesystem, residue
 from asyncstate.errors import PathRefused
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.process.ending import reaper
 from asyncstate.process.lineage import Lineage, Process, living, program_of
 from asyncstate.value import Value

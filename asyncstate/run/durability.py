@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING
 
 from asyncstate.filesystem.replacement import FEW, UNSYNCED
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

@@ -24,8 +24,8 @@ from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
 from asyncstate.model.forecast import Foretold, forecast
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, out_of_time, was_held_back
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 from asyncstate.run.announce import Announcer
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from asyncstate import filesystem, residue
 from asyncstate.errors import LoaderError, LockHeld, PathRefused, ResumeRefused
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.run.cleanup import Survivors, clear_cut_off, clear_residue, still_running
 from asyncstate.value import Value

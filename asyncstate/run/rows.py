@@ -6,8 +6,8 @@ import math
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.dunders import NOT_TOLD
 from asyncstate.dunders.proxies import is_mapping_dunder
-from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.errors import ArgumentError, CommandExecutionError, LoaderError, PathRefused, RaisedElsewhere
 from asyncstate.filesystem import changes_so_far
 from asyncstate.model.chunk import fresh, parse_tag, state_tag

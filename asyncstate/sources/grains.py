@@ -16,7 +16,7 @@ from asyncstate import filesystem
 from asyncstate.data import SALT_VERSION
 from asyncstate.data.merging import merged_deeply
 from asyncstate.errors import ConfigError, PathRefused, meant_for_program, place_in_plugin
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.sources import grains_hardware, grains_network, grains_os
 

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value

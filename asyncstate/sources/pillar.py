@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data.merging import merged
 from asyncstate.errors import Issue, PillarError, RenderError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.sources.fileclient import SlsFile, top_path
 from asyncstate.value import Value

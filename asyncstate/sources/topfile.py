@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from asyncstate.errors import CompileError, Issue, RenderError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.result import RUN_NUM
 from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile, top_path

@@ -30,9 +30,9 @@ import pytest
 
 from asyncstate import extend
 from asyncstate.config import Settings
+from asyncstate.model.chunk import MOD_AGGREGATE, MOD_AGGREGATE_SPLIT, MOD_FOOTPRINT, MOD_PREFETCH, MOD_WATCH
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.event import PrefetchEnded
-from asyncstate.model.hooks import MOD_AGGREGATE, MOD_AGGREGATE_SPLIT, MOD_FOOTPRINT, MOD_PREFETCH, MOD_WATCH
 from asyncstate.runtime import StateRuntime
 from asyncstate.testing.promises import (
     FETCHING_SECONDS,

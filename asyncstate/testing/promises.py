@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.chunk import AGGREGATED, MOD_AGGREGATE, MOD_PREFETCH
 from asyncstate.model.encode import plain
-from asyncstate.model.hooks import AGGREGATED, MOD_AGGREGATE, MOD_PREFETCH
 from asyncstate.model.result import Row
 from asyncstate.value import Value
 

@@ -9,7 +9,7 @@ from asyncstate.model.encode import json_bytes
 from asyncstate.plans.comparison import compare
 from asyncstate.plans.key import Key
 from asyncstate.plans.recording import PlanRecorder
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 from asyncstate.report.terminal import COLOURED, without_control
 
 KEY = Key(b"k" * 32)

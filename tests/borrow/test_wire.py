@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.borrow import wire
-from asyncstate.borrow.interpreter import WORKER
+from asyncstate.borrow import WORKER, wire
 
 KEYS = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.binary(), st.tuples(st.integers(), st.text()))
 VALUES = st.recursive(

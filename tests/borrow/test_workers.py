@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from asyncstate.borrow import SaltMissing
 from asyncstate.borrow.failure import LostInSalt
-from asyncstate.borrow.interpreter import SaltMissing
 from asyncstate.borrow.workers import SaltWorkers
 from asyncstate.dunders.context import CallContext, CancelToken, SharedContext, current, observer
 from asyncstate.errors import CommandExecutionError, InvocationError, LoaderError, RunCancelled

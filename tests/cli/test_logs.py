@@ -11,13 +11,13 @@ import structlog
 
 from asyncstate.cli.logs import LogStream, _open_log
 from asyncstate.errors import ConfigError
+from asyncstate.logs import plugin_logger
 from asyncstate.logs.fields import RunFields
-from asyncstate.logs.loggers import plugin_logger
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan
+from asyncstate.redact import MASK, Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import MASK, Secrets
 
 
 @pytest.fixture(params=[False, True], ids=["text", "json"])

@@ -300,7 +300,7 @@ def test_a_near_miss_in_a_file_is_kept_with_a_warning(tmp_path, caplog):
 def test_the_right_name_of_an_option_is_compared_with_no_other(tmp_path, caplog, monkeypatch):
     right = dict.fromkeys((*FIELDS, *FIXED_OPTIONS, *INSTEAD))
     config = write(tmp_path / "config.yaml", yaml.safe_dump(right))
-    for looked_up in ("asyncstate.extend.settings", "asyncstate.config.loading.near_miss"):
+    for looked_up in ("asyncstate.extend.settings", "asyncstate.config.near_miss"):
         monkeypatch.setattr(looked_up, None)
     load_settings([config], environ={})
     assert "Did you mean" not in caplog.text

@@ -11,7 +11,7 @@ from reached import reach
 
 from asyncstate.cli import main
 from asyncstate.dunders import hide
-from asyncstate.redact.redactor import MASK
+from asyncstate.redact import MASK
 
 
 @pytest.fixture

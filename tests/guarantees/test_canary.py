@@ -13,7 +13,7 @@ from tables import rows
 from asyncstate.cli import main
 from asyncstate.cli.logs import LogStream
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, decode_event
-from asyncstate.redact.redactor import MASK
+from asyncstate.redact import MASK
 
 PASSWORD = "hunter2-Tr0ub4dor&3"
 KEY = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bqWxYz\nc2VjcmV0IGxpbmUgdGhyZWU\n-----END KEY-----"

@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 from plugin_trees import PluginTree
 
 from asyncstate.errors import CommandExecutionError
-from asyncstate.interfaces import Interface, InterfaceError, VirtualName, functions_of, interface_of
-from asyncstate.interfaces.base import (
+from asyncstate.interfaces import (
     Condition,
+    Interface,
+    InterfaceError,
     SMINotImplementedError,
     SMINotSupportedError,
     StructureError,
+    VirtualName,
     all_match,
     describe,
+    functions_of,
+    interface_of,
 )
 from asyncstate.interfaces.conformance import Status, check_conformance, conflicts, differing_defaults, mismatches
 

@@ -8,4 +8,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def _nobody_else(monkeypatch):
     """Let no runtime of another test be in this process."""
-    monkeypatch.setattr("asyncstate.redact.redactor._all", WeakValueDictionary())
+    monkeypatch.setattr("asyncstate.redact._all", WeakValueDictionary())

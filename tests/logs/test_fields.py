@@ -14,10 +14,10 @@ import structlog
 from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.logs import RimFilter
 from asyncstate.logs.fields import RunFields, line_fields
-from asyncstate.logs.loggers import RimFilter
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 
 
 @pytest.fixture

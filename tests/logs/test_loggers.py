@@ -8,8 +8,8 @@ import sys
 import pytest
 from record_answers import recorded
 
-from asyncstate.logs.loggers import LineLogger, adopt_loggers, configured_logger, get_logger, own_name, plugin_logger
-from asyncstate.redact.redactor import MASK, Secrets
+from asyncstate.logs import LineLogger, adopt_loggers, configured_logger, get_logger, own_name, plugin_logger
+from asyncstate.redact import MASK, Secrets
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_a_library_without_configuration_stays_quiet():
         "import logging, threading, concurrent.futures\n"
         "start, submit = threading.Thread.start, concurrent.futures.ThreadPoolExecutor.submit\n"
         "from asyncstate import StateRuntime, Settings\n"
-        "from asyncstate.logs.loggers import get_logger, plugin_logger\n"
+        "from asyncstate.logs import get_logger, plugin_logger\n"
         "StateRuntime(Settings())\n"
         "get_logger('asyncstate.x').critical('from the engine')\n"
         "plugin_logger('states.x').critical('from a plugin')\n"

@@ -10,14 +10,14 @@ import structlog
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from asyncstate.logs import LineLogger, RimFilter
 from asyncstate.logs.fields import RunFields
-from asyncstate.logs.loggers import LineLogger, RimFilter
 from asyncstate.logs.record_redaction import hide_secrets
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan
+from asyncstate.redact import MASK, Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import MASK, Secrets
 
 SECRET = "hunter2-Tr0ub4dor"
 

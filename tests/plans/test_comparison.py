@@ -11,7 +11,7 @@ from asyncstate.plans.comparison import Move, compare
 from asyncstate.plans.key import Key
 from asyncstate.plans.record import Inputs, Selection
 from asyncstate.plans.recording import PlanRecorder, Treatment
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 
 KEY, OTHER_KEY = Key(b"k" * 32), Key(b"l" * 32)
 

@@ -10,7 +10,7 @@ from asyncstate.plans import document
 from asyncstate.plans.document import decode, encode
 from asyncstate.plans.key import Key
 from asyncstate.plans.recording import PlanRecorder
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 from asyncstate.run.machine import Machine
 
 PLAN = PlanBuilder().chunk("a").chunk("b", require=["a"]).chunk("c").set("all", "a", "b").listen("c", "a").build()

@@ -12,7 +12,7 @@ from asyncstate.plans.document import decode, encode
 from asyncstate.plans.key import Key
 from asyncstate.plans.record import PlanRecord
 from asyncstate.plans.recording import PlanRecorder, Treatment
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 from asyncstate.run.machine import Machine
 
 KEY = Key(b"k" * 32)

@@ -1,5 +1,5 @@
+from asyncstate.redact import MASK
 from asyncstate.redact.no_log import hush_arguments, hush_high, hush_row
-from asyncstate.redact.redactor import MASK
 
 
 def test_nothing_but_the_id_and_the_outcome_is_left():

@@ -24,8 +24,8 @@ from asyncstate.model.event import (
 )
 from asyncstate.model.plan import BrokenListener
 from asyncstate.model.result import Contact, Race, RacingState, RunReport
+from asyncstate.redact import MASK, Redactor, Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import MASK, Redactor, Secrets
 
 HEAD = {"run_id": "hunter2hunter2", "seq": 1, "time": 0.5}
 

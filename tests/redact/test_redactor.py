@@ -16,7 +16,7 @@ from jinja2.utils import htmlsafe_json_dumps
 
 from asyncstate.data.yaml.scalar import yaml_dquote, yaml_squote
 from asyncstate.errors import CommandExecutionError, CompileError, Issue
-from asyncstate.redact.redactor import MASK, Redactor, Secrets, distinct
+from asyncstate.redact import MASK, Redactor, Secrets, distinct
 
 PEM = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq\nshort\n  c2VjcmV0IGxpbmU=\n-----END KEY-----"
 

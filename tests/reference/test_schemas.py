@@ -9,7 +9,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from asyncstate.cli import main
-from asyncstate.config.loading import load_settings
+from asyncstate.config import load_settings
 from asyncstate.config.settings import FIELDS
 from asyncstate.data.formats import yaml_data
 from asyncstate.errors import ConfigError

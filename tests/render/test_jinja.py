@@ -118,7 +118,7 @@ def test_text_without_syntax_passes_as_through_jinja(text):
 def test_plain_text_does_not_import_jinja():
     program = (
         "import sys\n"
-        "from asyncstate.render.pipe import RenderContext, render_text\n"
+        "from asyncstate.render import RenderContext, render_text\n"
         "context = RenderContext(salt={}, grains={}, pillar={}, opts={}, fileclient=None)\n"
         "assert render_text('a: {b: 1}\\n', context, None) == {'a': {'b': 1}}\n"
         "assert 'jinja2' not in sys.modules and 'subprocess' not in sys.modules\n"

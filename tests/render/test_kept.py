@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from asyncstate import Settings, StateRuntime
+from asyncstate import Settings, StateRuntime, render
 from asyncstate._code_pack import write_pack
 from asyncstate.data.yaml import Document, parse_document
 from asyncstate.errors import CompileError
-from asyncstate.redact.redactor import Secrets
-from asyncstate.render import jinja_environment, kept, pipe
+from asyncstate.redact import Secrets
+from asyncstate.render import jinja_environment, kept
 from asyncstate.render.jinja_environment import TemplateEnvironment
 from asyncstate.render.jinja_options import Options
 from asyncstate.render.kept import Kept, made_by
@@ -355,7 +355,7 @@ def test_a_tree_compiles_to_the_same_from_kept_results(tmp_path, monkeypatch):
     before = tree.kept()
     assert b"names.jinja" in before
     assert b"state 999" in before
-    monkeypatch.setattr(pipe, "_WORTH_KEEPING", 10**9)
+    monkeypatch.setattr(render, "_WORTH_KEEPING", 10**9)
     assert tree.chunks("plain", "web") == first
     monkeypatch.undo()
     assert tree.chunks("plain", "web") == first
@@ -365,9 +365,9 @@ def test_a_tree_compiles_to_the_same_from_kept_results(tmp_path, monkeypatch):
 def test_a_kept_text_is_neither_parsed_nor_compiled(tmp_path, monkeypatch):
     tree = Tree(tmp_path)
     tree.chunks("plain", "web")
-    parsed, texts = pipe.parse_document, list[str]()
+    parsed, texts = render.parse_document, list[str]()
     monkeypatch.setattr(
-        pipe, "parse_document", lambda text, *args, **kw: texts.append(text) or parsed(text, *args, **kw)
+        render, "parse_document", lambda text, *args, **kw: texts.append(text) or parsed(text, *args, **kw)
     )
     compiled, names = TemplateEnvironment.compile, list[str]()
     monkeypatch.setattr(

@@ -8,8 +8,8 @@ from collections import OrderedDict
 import pytest
 
 from asyncstate.errors import RenderError
+from asyncstate.render import RenderContext, Rendered, decode, parse_pipe, render_sls, render_text
 from asyncstate.render.context import CallableMap
-from asyncstate.render.pipe import RenderContext, Rendered, decode, parse_pipe, render_sls, render_text
 from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from asyncstate.errors import RenderError
-from asyncstate.render.pipe import RenderContext, render_sls
+from asyncstate.render import RenderContext, render_sls
 from asyncstate.sources.fileclient import MemoryFileClient
 
 GRAINS = {"os_family": "Debian", "os": "Ubuntu"}

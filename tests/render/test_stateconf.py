@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from asyncstate.errors import RenderError
-from asyncstate.render.pipe import RenderContext, render_sls
+from asyncstate.render import RenderContext, render_sls
 from asyncstate.sources.fileclient import MemoryFileClient
 
 

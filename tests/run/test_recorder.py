@@ -7,7 +7,7 @@ from fake_host import FakeHost, local_engine, row, run
 from plans import PlanBuilder
 
 from asyncstate.model.event import ChunkFinished, ChunkRetried, StateEvent
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 from asyncstate.run.engine import RunOptions
 
 

@@ -12,7 +12,7 @@ from asyncstate.errors import JournalError, ResumeRefused
 from asyncstate.journal.entry import is_event
 from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, ChunkStarted, encode_event
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 from asyncstate.run.earlier_runs import EarlierRuns, Ended, Unknown
 
 CHAIN = {

@@ -9,10 +9,9 @@ import sys
 import pytest
 from plugin_trees import PluginTree, write
 
-from asyncstate import Settings, StateRuntime
+from asyncstate import Settings, StateRuntime, salt_compat
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound, InvocationError
 from asyncstate.load import folders, imports
-from asyncstate.salt_compat import importing
 
 WITHOUT = "install salt beside asyncstate"
 
@@ -361,11 +360,11 @@ class TestWhereSaltIsInstalled:
             """,
         )
         monkeypatch.syspath_prepend(site)
-        importing.real_salt_is_installed.cache_clear()
+        salt_compat.real_salt_is_installed.cache_clear()
         yield
         for name in [name for name in sys.modules if name.partition(".")[0] == "salt"]:
             del sys.modules[name]
-        importing.real_salt_is_installed.cache_clear()
+        salt_compat.real_salt_is_installed.cache_clear()
 
     def test_plugins_get_it(self, tree):
         assert module(tree, "import salt\ndef f(): return salt.REAL")("f") is True
@@ -410,8 +409,8 @@ class TestWhereSaltIsInstalled:
 def test_a_directory_called_salt_is_not_salt(tree, tmp_path, monkeypatch):
     write(tmp_path / "srv" / "salt" / "top.sls", "base: {}")
     monkeypatch.syspath_prepend(tmp_path / "srv")
-    importing.real_salt_is_installed.cache_clear()
+    salt_compat.real_salt_is_installed.cache_clear()
     try:
         assert module(tree, "import salt.version\ndef f(): return salt.version.__version__")("f") == "3008.3"
     finally:
-        importing.real_salt_is_installed.cache_clear()
+        salt_compat.real_salt_is_installed.cache_clear()

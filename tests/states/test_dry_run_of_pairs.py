@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from tables import rows
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
 USER, GROUP = "asyncstate-tests-app", "asyncstate-tests-crew"

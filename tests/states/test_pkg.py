@@ -4,7 +4,7 @@ import pytest
 from apt_root import AptRoot, needs_apt
 from asyncstate.modules import aptpkg
 
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 
 pytestmark = needs_apt
 

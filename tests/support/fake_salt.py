@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from asyncstate.borrow.interpreter import WORKER, SaltPython
+from asyncstate.borrow import WORKER, SaltPython
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -29,7 +29,7 @@ def settings_of_case(*roots: str):
 
 def borrower(kind: str, *calls: str) -> int:
     """Describe a module of Salt and call its functions; the worker says ``answers``."""
-    from asyncstate.borrow.interpreter import SaltPython
+    from asyncstate.borrow import SaltPython
     from asyncstate.borrow.workers import SaltWorkers
     from asyncstate.dunders.context import CallContext, SharedContext, current
     from asyncstate.errors import AsyncStateError, RaisedElsewhere

@@ -22,8 +22,8 @@ from asyncstate.compile.planning import Machine
 from asyncstate.data.packages import package_lists
 from asyncstate.errors import CompileError
 from asyncstate.model.plan import NodeKind
+from asyncstate.render import render_sls
 from asyncstate.render.context import RenderContext
-from asyncstate.render.pipe import render_sls
 from asyncstate.sources.fileclient import MemoryFileClient
 from asyncstate.sources.matchers import Matcher
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.resources import ENVIRONMENT, PATH, TREE
-from asyncstate.model.hooks import SLOT
+from asyncstate.model.chunk import SLOT
 from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 

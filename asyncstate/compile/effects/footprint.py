@@ -25,9 +25,9 @@ from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.compile.effects.surroundings import RELOADS, around
 from asyncstate.compile.low.salt_sources import SCRIPTS
 from asyncstate.errors import meant_for_program
+from asyncstate.model.chunk import MOD_FOOTPRINT, SCRIPT
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
-from asyncstate.model.hooks import MOD_FOOTPRINT, SCRIPT
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind
 from asyncstate.value import Value
 

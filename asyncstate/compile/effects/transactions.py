@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.aggregate import why_alone
 from asyncstate.errors import meant_for_program
+from asyncstate.model.chunk import MOD_TRANSACTION
 from asyncstate.model.dag import FOOTPRINT, GROUP
 from asyncstate.model.encode import plain
-from asyncstate.model.hooks import MOD_TRANSACTION
 from asyncstate.model.plan import TIMELESS, Node, NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.model.walk import edges_beyond

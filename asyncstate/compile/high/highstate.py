@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, fits_nothing, normalise, take_excludes, take_extends
 from asyncstate.errors import AsyncStateError, RenderError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.pattern import lazy_pattern

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from asyncstate.compile.high.declarations import misplaced
 from asyncstate.compile.high.verify import UNREADABLE
 from asyncstate.errors import FunctionNotFound
-from asyncstate.load.annotations import described
 from asyncstate.load.call import OPTIONAL_KEYWORDS
-from asyncstate.model.hooks import SLOT
+from asyncstate.load.plugin import described
+from asyncstate.model.chunk import SLOT
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
 from asyncstate.nearest import did_you_mean, near_miss, nearest
 from asyncstate.pattern import lazy_pattern
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low.draft import Draft
-    from asyncstate.load.annotations import Expected
-    from asyncstate.load.plugin import LoadedFunction, LoadedModule
+    from asyncstate.load.plugin import Expected, LoadedFunction, LoadedModule
 
 UNKNOWN_FUNCTION = "E401"
 UNKNOWN_ARGUMENT = "E402"

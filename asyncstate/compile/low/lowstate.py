@@ -6,7 +6,7 @@ import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.low.draft import UNSET, Draft
-from asyncstate.load.annotations import described
+from asyncstate.load.plugin import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

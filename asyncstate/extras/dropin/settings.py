@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.extras.dropin.options import CONFIG_DIR
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

@@ -35,7 +35,7 @@ from asyncstate.extras.editor.messages import (
     Seen,
 )
 from asyncstate.extras.editor.tree import sls_name
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.rules import ANY
 from asyncstate.reference.lookup import documentation
 from asyncstate.reference.values import judge_values

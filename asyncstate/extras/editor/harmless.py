@@ -13,7 +13,7 @@ from jinja2 import ChainableUndefined
 
 from asyncstate.errors import RenderError
 from asyncstate.extras.editor.reading import READING
-from asyncstate.load.functions import FunctionMap, ModuleView
+from asyncstate.load.host import FunctionMap, ModuleView
 
 _NETWORK_FILTERS: Final = ("http_query", "dns_check")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.extras.editor.harmless import LeftOut
 from asyncstate.model.chunk import fresh
-from asyncstate.render.pipe import Rendered
+from asyncstate.render import Rendered
 from asyncstate.sources.fileclient import noted_reads
 from asyncstate.sources.pillar_watch import WatchedPillar
 

@@ -27,7 +27,7 @@ from asyncstate.extras.editor.texts import whole
 from asyncstate.extras.editor.tree import changed
 from asyncstate.extras.editor.units import from_units, to_units
 from asyncstate.extras.editor.watching import concerns, registration
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -21,7 +21,7 @@ from asyncstate.extras.editor.messages import Catalog, Compiled, Fixes, Found, J
 from asyncstate.extras.editor.reading import asks_machine
 from asyncstate.extras.editor.tree import Roots, Tree, differs, read_tree
 from asyncstate.extras.editor.watching import look_for_changes
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.process.ending import Reaper
 from asyncstate.sources.fileclient import LocalFileClient
 

@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.extras.editor.tree import differs
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import HostEvent, decode, encode, require_fields
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

@@ -20,7 +20,7 @@ import msgspec
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet.protocol import LogPage, decode, encode, require_fields
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ import inspect
 from collections import ChainMap
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncstate.model.chunk import fresh
-from asyncstate.model.hooks import AGGREGATED, MOD_AGGREGATE, MOD_AGGREGATE_SPLIT
+from asyncstate.model.chunk import AGGREGATED, MOD_AGGREGATE, MOD_AGGREGATE_SPLIT, fresh
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
 
 if TYPE_CHECKING:

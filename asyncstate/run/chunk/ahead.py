@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.context import CancelToken, current
 from asyncstate.errors import AsyncStateError, NotYet, RunCancelled, meant_for_program
-from asyncstate.logs.loggers import get_logger
-from asyncstate.model.hooks import MOD_PREFETCH
+from asyncstate.logs import get_logger
+from asyncstate.model.chunk import MOD_PREFETCH
 from asyncstate.prefetch import Prefetched
 from asyncstate.process.ending import reaper
 from asyncstate.run.chunk.conditions import globally_allowed, is_there

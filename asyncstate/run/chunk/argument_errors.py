@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import AsyncStateError, FunctionNotFound
-from asyncstate.load.annotations import Expected, described, texts_in
+from asyncstate.load.plugin import Expected, described, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

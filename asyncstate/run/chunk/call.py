@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.context import CallContext, CancelToken, current
 from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
-from asyncstate.interfaces.base import SMINotImplementedError
-from asyncstate.load.annotations import described
+from asyncstate.interfaces import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind
+from asyncstate.load.plugin import described
 from asyncstate.load.threads import Strand
 from asyncstate.logs.fields import log_as
-from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
+from asyncstate.model.chunk import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release

@@ -26,7 +26,7 @@ from asyncstate.compile.effects.claim_values import FILE, FOLDER, GONE, LINK
 from asyncstate.compile.effects.claims_of_paths import kind_left
 from asyncstate.compile.effects.claims_of_paths import place as place_of
 from asyncstate.compile.effects.resources import ENTRY, PATH, Resources, folder_and_marks
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import STATE_RAN

@@ -20,9 +20,8 @@ from uuid import uuid4
 
 import anyio
 
-from asyncstate.model.chunk import LowChunk, fresh
+from asyncstate.model.chunk import MOD_INIT, MOD_WATCH, REQUISITE_LOWS, TRANSACTION, LowChunk, fresh
 from asyncstate.model.encode import plain
-from asyncstate.model.hooks import MOD_INIT, MOD_WATCH, REQUISITE_LOWS, TRANSACTION
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN
 from asyncstate.run.chunk.aggregation import Aggregation

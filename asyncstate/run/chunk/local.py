@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.hooks import EXCLUSIVE, LANE
+from asyncstate.model.chunk import EXCLUSIVE, LANE
 from asyncstate.run.chunk.invoke import Invoker
 from asyncstate.run.chunk.views import RunningView
 from asyncstate.run.dispatch import Findings, ModuleTraits

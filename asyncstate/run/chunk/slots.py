@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.logs.loggers import get_logger
-from asyncstate.model.hooks import SLOT
+from asyncstate.logs import get_logger
+from asyncstate.model.chunk import SLOT
 
 if TYPE_CHECKING:
     import logging

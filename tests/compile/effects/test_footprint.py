@@ -18,9 +18,8 @@ from asyncstate.compile.effects.observed import Observed
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.errors import Issue
-from asyncstate.model.chunk import LowChunk
+from asyncstate.model.chunk import SCRIPT, LowChunk
 from asyncstate.model.dag import Edge
-from asyncstate.model.hooks import SCRIPT
 from asyncstate.model.plan import ContingentEdge, NodeKind
 
 

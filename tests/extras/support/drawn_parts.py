@@ -13,8 +13,8 @@ from trees import compiler
 from asyncstate.errors import CompileError, CycleError
 from asyncstate.extras.fleet.host import partition
 from asyncstate.extras.fleet.join.join import join
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 
 HOSTS = ("one", "two")
 WATCHES = ("watch", "watch_any", "onchanges")

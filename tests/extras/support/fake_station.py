@@ -12,8 +12,8 @@ from asyncstate.errors import CompileError
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.model.plan import NodeKind
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.rows import not_run_row
 

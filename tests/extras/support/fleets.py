@@ -11,8 +11,8 @@ from asyncstate.extras.fleet.join.join import join
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
 from asyncstate.model.result import Outcome
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 from asyncstate.run.gate import Verdict
 from asyncstate.run.validation import ValidatingMachine
 

@@ -16,7 +16,7 @@ from asyncstate.modules import kmod, linux_sysctl, mount
 from machine_features import FAMILIES, FOLDERS, MAKE
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 from asyncstate.extras.proof.shake.python import PLACE
 
 WORLDS = f"{PLACE}/worlds"

@@ -8,7 +8,7 @@ from plans import PlanBuilder
 
 from asyncstate.compile.effects.declared import Footprint
 from asyncstate.compile.planning import Touched
-from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.dunders import NOT_TOLD
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction, NodeKind
 from asyncstate.model.result import STATE_RAN

@@ -155,7 +155,7 @@ async def _tend(folder: Folder) -> None:
     from asyncstate.errors import FleetError
     from asyncstate.extras.fleet.nats.board import NatsBoard
     from asyncstate.extras.fleet.nats.server import reload
-    from asyncstate.logs.loggers import get_logger
+    from asyncstate.logs import get_logger
 
     while True:
         await asyncio.sleep(_BETWEEN_ROUNDS)

@@ -48,7 +48,7 @@ from asyncstate.extras.fleet.protocol import (
 )
 from asyncstate.extras.fleet.rollout.admission import Admission, notes, resolved
 from asyncstate.extras.fleet.rollout.barriers import Barriers
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

@@ -14,7 +14,7 @@ from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import FINISHED, Report, decode, require_fields
 from asyncstate.journal.entry import event_of
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.chunk import parse_tag
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished
 

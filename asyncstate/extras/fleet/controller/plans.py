@@ -13,7 +13,7 @@ from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.join.join import Join, join
 from asyncstate.extras.fleet.join.soundness import require_sound
 from asyncstate.extras.fleet.protocol import HostPlan, Mistake, decode, require_fields
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

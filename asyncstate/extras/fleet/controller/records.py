@@ -14,7 +14,7 @@ from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.join.soundness import require_sound
 from asyncstate.extras.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, decode, require_fields
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from asyncstate.extras.fleet.protocol import (
     require_fields,
     two_machines,
 )
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

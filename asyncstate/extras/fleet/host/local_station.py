@@ -18,9 +18,9 @@ from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.subjects import token
 from asyncstate.journal.entry import FINISHED
 from asyncstate.journal.store import Journal
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
+from asyncstate.model.chunk import MOD_WATCH
 from asyncstate.model.encode import encoded
-from asyncstate.model.hooks import MOD_WATCH
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.residue import take_lock
 from asyncstate.run.earlier_runs import EarlierRuns

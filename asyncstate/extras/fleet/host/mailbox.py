@@ -10,7 +10,7 @@ import anyio
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import Entry
 from asyncstate.extras.fleet.errors import BoardError
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

@@ -32,7 +32,7 @@ from asyncstate.extras.fleet.protocol import (
     encode,
     require_fields,
 )
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.event import ChunkFinished
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome

@@ -25,7 +25,7 @@ from asyncstate.extras.fleet.protocol import (
     node_name,
     require_fields,
 )
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.result import STATE_RAN, Outcome
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import msgspec
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.protocol import Report, encode
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.event import (
     ChunkFinished,

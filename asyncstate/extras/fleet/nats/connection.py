@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from asyncstate.extras.fleet.errors import BoardError, BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.nats.answers import NO_RESPONDER, Unavailable, answer_of, status_of
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 try:
     from nats import errors as nats_errors

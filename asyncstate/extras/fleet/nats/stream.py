@@ -16,7 +16,7 @@ from asyncstate.extras.fleet.nats.connection import NoAnswer
 from asyncstate.extras.fleet.nats.follower import IDLE, present, reader_configuration
 from asyncstate.extras.fleet.protocol import RunRecord, decode
 from asyncstate.extras.fleet.subjects import READ_BY_OPERATOR, ROW
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging

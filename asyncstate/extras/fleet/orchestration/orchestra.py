@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.board import Board
     from asyncstate.extras.fleet.orchestration.answers import Recorded
     from asyncstate.extras.fleet.protocol import HostEvent, Signer
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
 
 _STATES: Final = frozenset({"state.apply", "state.sls", "state.highstate", "state.top"})
 _KEYWORDS: Final = ("test", "pillar", "saltenv", "pillarenv", "exclude", "queue", "concurrent", "mods")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.config import Settings
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
 
 
 _WAITS: Final = ("timeout", "gather_job_timeout", "show_ip")

@@ -14,7 +14,7 @@ import msgspec
 from asyncstate.errors import FleetError
 from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames, launch
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
 
 try:

@@ -19,8 +19,8 @@ from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.protocol import Offer, decode
 from asyncstate.extras.fleet.ssh import frames
-from asyncstate.logs.loggers import get_logger
-from asyncstate.redact.redactor import Secrets
+from asyncstate.logs import get_logger
+from asyncstate.redact import Secrets
 from asyncstate.services import RuntimeServices
 from asyncstate.sources.fileclient import LocalFileClient
 

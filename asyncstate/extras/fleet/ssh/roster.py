@@ -18,7 +18,7 @@ from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
 from asyncstate.extras.fleet.ssh.ssh_options import SshOptions, read_options
 from asyncstate.filesystem import open_read
 from asyncstate.nearest import nearest
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 from asyncstate.services import RuntimeServices
 from asyncstate.sources.fileclient import SlsFile
 

@@ -18,7 +18,7 @@ from asyncstate.extras.fleet.protocol import HostInfo, decode, encode
 from asyncstate.extras.fleet.ssh import bundle, frames
 from asyncstate.extras.fleet.ssh.connection import Connection, Ways
 from asyncstate.extras.fleet.ssh.operator_side import OperatorSide, Tree
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.sources.matchers import Matcher
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from asyncstate.extras.fleet.ssh.channel import Channel
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
 
 _PLUGINS: Final = ("_states/", "_modules/", "_utils/", "_grains/", "_renderers/", "_interfaces/")
 """Folders of the tree that are searched on the disk: they are fetched as a whole, before anything else."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.redact.redactor import Secrets
+    from asyncstate.redact import Secrets
 
 _SYSTEM = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/")
 """Folders whose programs are no part of a state's text: an upgrade of the system changes all of them at once."""

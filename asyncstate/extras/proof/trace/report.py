@@ -12,7 +12,7 @@ from asyncstate.extras.proof.trace.races import BELOW, ENTRY, conflicts
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Contact, Race, RacingState
-from asyncstate.redact.redactor import MASK
+from asyncstate.redact import MASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

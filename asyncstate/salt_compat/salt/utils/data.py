@@ -32,7 +32,7 @@ from asyncstate.data.collection import substring_in_list as substr_in_list
 from asyncstate.data.difference import data_diff as recursive_diff
 from asyncstate.data.paths import subdict_match as _subdict_match
 from asyncstate.data.paths import traverse as traverse_dict_and_list
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.utils.yaml import YAMLError, safe_load
 

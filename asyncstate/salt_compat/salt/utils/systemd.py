@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.process.child import run_child
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError

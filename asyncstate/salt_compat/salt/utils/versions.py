@@ -7,7 +7,7 @@ import warnings
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.version import SaltStackVersion
 

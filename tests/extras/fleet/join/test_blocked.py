@@ -9,8 +9,8 @@ from msgspec import structs
 from asyncstate.extras.fleet.host.partition import partition_of
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.model.result import Outcome
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 
 
 def joined(fleet, *absent, match=lambda hosts: lambda expression: [host for host in hosts if host == expression]):

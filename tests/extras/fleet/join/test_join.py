@@ -11,8 +11,8 @@ from asyncstate.extras.fleet.host.partition import partition_of
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import HostPlan, Mistake, State
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
+from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.redact.redactor import Secrets
 
 
 @st.composite

@@ -16,7 +16,7 @@ from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.extras.fleet.host.local_station import LocalStation, RunFiles
 from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra
 from asyncstate.extras.fleet.protocol import Report, decode
-from asyncstate.redact.redactor import Secrets
+from asyncstate.redact import Secrets
 from asyncstate.report.recorded import RecordedReport
 from asyncstate.services import Embedding
 

@@ -139,8 +139,8 @@ def test_lanes_and_barriers_are_edges_and_a_barrier_is_one_node(joined):
 @given(fleets(most=6))
 def test_every_state_is_one_node_and_every_wait_is_an_edge(fleet):
     from asyncstate.extras.fleet.host.partition import host_plan
+    from asyncstate.redact import Secrets
     from asyncstate.redact.redacted_plan import RedactedPlan
-    from asyncstate.redact.redactor import Secrets
 
     plans = {}
     for host in fleet.hosts:

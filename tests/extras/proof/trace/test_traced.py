@@ -11,7 +11,7 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.errors import ConfigError
 from asyncstate.extras.proof.trace import store
 from asyncstate.model.result import Contact
-from asyncstate.redact.redactor import MASK
+from asyncstate.redact import MASK
 
 
 def applied(tmp_path, text, *, concurrency=1, implicit_order="footprint", **options):

@@ -8,10 +8,10 @@ import shlex
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.logs.loggers import get_logger
+from asyncstate.logs import get_logger
 from asyncstate.process.child import run_child
+from asyncstate.salt_compat import require
 from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
-from asyncstate.salt_compat.requirements import require
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.args import clean_kwargs
 from asyncstate.salt_compat.salt.utils.versions import version_cmp

@@ -1,20 +1,103 @@
-"""Walks a path part by part, if it has links or the kernel has no openat2."""
+"""The rule of this package: who can change a folder, and so all below it, and which links root therefore follows.
+
+A path is walked part by part if it has links or the kernel has no openat2.
+"""
 
 from __future__ import annotations
 
 import errno
+import grp
 import os
+import pwd
 import stat
+from functools import cache
 
 from asyncstate.errors import PathRefused
 from asyncstate.value import Value
 
-from . import trust
+NOBODY_KNOWN = -1
+"""The ID of users who cannot be named: all others, or the members of a group."""
+WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+_ACCOUNTS = ("/etc/passwd", "/etc/group")
+_ACCESS_LIST = "system.posix_acl_access"
 
 LINKS = 40
 """The number of links followed before ELOOP: the kernel's."""
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ANY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def is_root() -> bool:
+    """Return whether this process runs as root: paths are refused only if it has more rights than other users."""
+    return os.geteuid() == 0
+
+
+@cache
+def _owner_of_everything() -> int:
+    """Return the owner of ``/``, who can change everything: root, or the user mapped to root in a user namespace."""
+    return os.stat("/").st_uid
+
+
+def is_ours(uid: int) -> bool:
+    """Return whether ``uid`` is root, or the owner of ``/``."""
+    return uid == 0 or uid == _owner_of_everything()
+
+
+def changer(descriptor: int, found: os.stat_result) -> int | None:
+    """Return the user other than root who can change a folder's content; None for no one, `NOBODY_KNOWN` for many.
+
+    A sticky folder of root counts as root's alone, because others cannot remove root's entries in it. See `is_shared`.
+    """
+    if not is_ours(found.st_uid):
+        return found.st_uid
+    if not found.st_mode & WRITABLE or is_shared(found):
+        return None
+    if found.st_mode & stat.S_IWOTH or _has_members(found.st_gid) or _has_access_list(descriptor):
+        return NOBODY_KNOWN
+    return None
+
+
+def is_shared(found: os.stat_result) -> bool:
+    """Return whether a folder is sticky, like ``/tmp``: others may create files in it, and remove only their own."""
+    return bool(found.st_mode & WRITABLE) and bool(found.st_mode & stat.S_ISVTX) and is_ours(found.st_uid)
+
+
+def _has_members(gid: int) -> bool:
+    """Return whether a group has members other than root. Debian's ``staff``, the group of ``/usr/local``, has none."""
+    return gid != 0 and _looked_up(gid, _stamps())
+
+
+def _stamps() -> tuple[int, ...]:
+    """Return the times at which the account files last changed: an earlier state may have added a user to a group."""
+    return tuple(os.stat(path).st_mtime_ns for path in _ACCOUNTS if os.path.exists(path))
+
+
+@cache
+def _looked_up(gid: int, stamps: tuple[int, ...]) -> bool:  # noqa: ARG001 - part of the cache's key
+    if any(entry.pw_gid == gid and entry.pw_uid != 0 for entry in pwd.getpwall()):
+        return True
+    try:
+        return any(member != "root" for member in grp.getgrgid(gid).gr_mem)
+    except KeyError:
+        return True
+
+
+def _has_access_list(descriptor: int) -> bool:
+    """Return whether a folder's group permissions come from an access control list, which names others."""
+    try:
+        return _ACCESS_LIST in os.listxattr(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return False
+
+
+def name_of(uid: int) -> str:
+    """Return the name of a user for a message: ``user www-data``."""
+    if uid == NOBODY_KNOWN:
+        return "others than root"
+    try:
+        return f"user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"user {uid}"
 
 
 class Reached(Value):
@@ -67,9 +150,9 @@ def user_on_the_way(path: str, *, within: bool = True) -> int | None:
         try:
             found = os.fstat(fd)
             if within:
-                own = trust.NOBODY_KNOWN if trust.is_shared(found) else trust.changer(fd, found)
+                own = NOBODY_KNOWN if is_shared(found) else changer(fd, found)
             else:
-                is_theirs = trust.is_shared(steps.found) and not trust.is_ours(found.st_uid)
+                is_theirs = is_shared(steps.found) and not is_ours(found.st_uid)
                 own = found.st_uid if is_theirs else None
         finally:
             os.close(fd)
@@ -96,7 +179,7 @@ class _Steps:
         self.close()
         self.folder = os.open("/", _FOLDER)
         self.found = os.fstat(self.folder)
-        self.changer = trust.changer(self.folder, self.found)
+        self.changer = changer(self.folder, self.found)
         self.at = "/"
         self.name = "."
 
@@ -141,7 +224,7 @@ class _Steps:
         if not stat.S_ISDIR(found.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self.path)
         if self.changer is None:
-            self.changer = trust.changer(inner, found)
+            self.changer = changer(inner, found)
 
     def _follow(self, link: int, found: os.stat_result) -> int | None:
         """Replace a link by its target in the parts to do; return a descriptor if only the kernel knows the target."""
@@ -150,8 +233,8 @@ class _Steps:
         if self.hops > LINKS:
             os.close(link)
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self.path)
-        owner_counts = self.changer is not None or trust.is_shared(self.found)
-        if owner_counts and not trust.is_ours(found.st_uid):
+        owner_counts = self.changer is not None or is_shared(self.found)
+        if owner_counts and not is_ours(found.st_uid):
             self.doubts.append(_Doubt(where, found.st_uid))
         if self.changer is not None:
             self.doubts.append(_Doubt(where, self.changer))
@@ -187,8 +270,8 @@ def _refusal(link: str, uid: int, folder: int, owner: int) -> str:
     except OSError:
         place = "elsewhere"
     return (
-        f"Refusing to follow the symbolic link {link}: {trust.name_of(uid)} can change it, and it leads to {place}, "
-        f"which belongs to {trust.name_of(owner)}. Name the path it leads to, or let only root change the way there."
+        f"Refusing to follow the symbolic link {link}: {name_of(uid)} can change it, and it leads to {place}, "
+        f"which belongs to {name_of(owner)}. Name the path it leads to, or let only root change the way there."
     )
 
 
