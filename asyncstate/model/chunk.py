@@ -7,11 +7,12 @@ modules: hooks that a module may define, and marks in low data.
 from __future__ import annotations
 
 from sys import intern
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ REQUISITE_LOWS: Final = "__reqs__"
 SEPARATOR = "_|-"
 
 
-class TagParts(NamedTuple):
+class TagParts(Value):
     """The four parts of a state tag."""
 
     state: str

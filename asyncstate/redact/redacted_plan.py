@@ -396,9 +396,10 @@ class RedactedPlan:
 
 def _every_part(tag: str, redactor: Redactor) -> str:
     try:
-        return state_tag(*map(redactor.text, parse_tag(tag)))
+        parts = parse_tag(tag)
     except ValueError:
         return redactor.text(tag)
+    return state_tag(*map(redactor.text, (parts.state, parts.id, parts.name, parts.fun)))
 
 
 def _numbered(tag: str, number: int) -> str:

@@ -231,10 +231,10 @@ class EventStream:
 
 def _label(tag: str) -> str:
     try:
-        state, id_, name, function = parse_tag(tag)
+        parts = parse_tag(tag)
     except ValueError:  # a host may send anything
         return tag
-    return f"{state}.{function}: {id_}" + (f" ({name})" if name != id_ else "")
+    return f"{parts.state}.{parts.fun}: {parts.id}" + (f" ({parts.name})" if parts.name != parts.id else "")
 
 
 async def read_event_streams(board: Board, run: str, hosts: Iterable[str], observer: Observer) -> dict[str, HostEnd]:
