@@ -6,7 +6,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class PluginTrees(BuildHookInterface):
-    """Put the plugin trees into the wheel; an editable install finds them through ``asyncstate._checkout``."""
+    """Put the plugin trees into the wheel; an editable install finds them through ``asyncstate/__init__.py``."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the trees to a standard wheel only: an editable one would get a copy that goes stale."""

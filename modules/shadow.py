@@ -9,7 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.data.days import days_since_1970
+from asyncstate.data.date import days_since_1970
 from asyncstate.dunders import __grains__
 from asyncstate.errors import CommandExecutionError
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.data.days import days_since_1970
+from asyncstate.data.date import days_since_1970
 from asyncstate.data.values import unfit_account as _unfit_account
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError

@@ -16,9 +16,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from asyncstate.errors import ConfigError
-from asyncstate.logs import GARBAGE, PROFILE, TRACE, RimFilter, configured_logger
+from asyncstate.logs import GARBAGE, PROFILE, TRACE, RimFilter, configured_logger, hide_secrets
 from asyncstate.logs.fields import FIELDS
-from asyncstate.logs.record_redaction import hide_secrets
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:

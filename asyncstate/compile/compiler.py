@@ -18,8 +18,8 @@ from asyncstate.compile.high.highstate import HighData, HighStateBuilder, nowher
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.ordering import Ordering, silence
 from asyncstate.compile.planning import Machine, Planning
+from asyncstate.data.limits import rare_collections
 from asyncstate.errors import CompileError, Issue
-from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest

@@ -1,4 +1,4 @@
-"""Parsing of dates in almost any format, and formatting."""
+"""Parsing of dates in almost any format, formatting, and days since 1970: the unit of the ages of accounts."""
 
 from __future__ import annotations
 
@@ -167,3 +167,19 @@ def _as_datetime(date: Any) -> dt.datetime:
         return dt.datetime.fromtimestamp(date)  # noqa: DTZ006 - the wall clock of this host, as in Salt
     except (TypeError, ValueError, OverflowError, OSError):
         raise ValueError(f"Unable to parse {date}") from None
+
+
+def days_since_1970(value: Any) -> int:
+    """Return a number of days, or a date YYYY-MM-DD, as days since 1970; -1 (none) for anything negative.
+
+    Raises ValueError, with a sentence as message, for anything else.
+    """
+    if isinstance(value, str) and value.count("-") == 2:
+        try:
+            return (dt.date.fromisoformat(value) - dt.date(1970, 1, 1)).days
+        except ValueError as error:
+            raise ValueError(f"{value!r} is no date: {error}") from error
+    try:
+        return max(-1, int(value))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{value!r} is no number of days") from None

@@ -1,20 +1,27 @@
-"""Limits on the data of a tree, so that no file can exhaust the stack, the memory or the digits of a number.
+"""Large data of a tree: limits, so that no file can exhaust the stack, the memory or the digits of a number.
 
 A few lines can mean gigabytes of data (an alias of aliases), endless data (a dict that contains itself), or a number
 that Python refuses to write. Such data is a mistake, and is reported with its place.
+
+What is within the limits is still large. Composing a big SLS makes many containers and no cycles; with the usual
+thresholds Python's cyclic garbage collector visits the growing document over and over, which costs more than the
+composing itself.
 """
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections import OrderedDict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
 
 DEEPEST: Final = 100
 """Limit of the levels of nesting."""
@@ -30,6 +37,12 @@ TOO_DEEP: Final = f"nested deeper than {DEEPEST} levels"
 TOO_MUCH: Final = f"the same data is repeated too often: more than {MOST_REPEATED:,} values"
 TOO_MANY: Final = f"the document has more than {MOST_VALUES:,} values"
 TOO_LONG: Final = "a number of more than 4,300 digits"
+
+_RARELY: Final = 500_000
+"""The collector's first threshold while a large document is being built."""
+_lock = threading.Lock()
+_users = 0
+_before = (0, 0, 0)
 
 
 class TooMuch(ValueError):
@@ -158,3 +171,25 @@ def _exact(value: Any) -> Any:
         hash(value)
     str((bool(value == ""), bool(value), f"{value}", value))
     return value
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Raise the collector's first threshold during the block; blocks may nest and overlap between threads.
+
+    A threshold that other code changes meanwhile is left as set.
+    """
+    global _before, _users  # noqa: PLW0603 - the collector is process-wide, and so is the count of its users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            _before = gc.get_threshold()
+            if 0 < _before[0] < _RARELY:
+                gc.set_threshold(_RARELY, *_before[1:])
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0 and gc.get_threshold() == (_RARELY, *_before[1:]):
+                gc.set_threshold(*_before)

@@ -1,4 +1,4 @@
-"""Functions on text: patterns, case, numbers, sizes."""
+"""Functions on text: patterns, case, numbers, sizes, and the lines around an error, marked like Salt's."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from asyncstate.pattern import lazy_pattern
 _NAMESPACE: Final = uuids.UUID("91633EBF-1C86-5E33-935A-28061F4B480E")  # Salt's, for the same values of `uuid`
 _SIZE: Final = lazy_pattern(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
 _UNITS: Final = "bkmgtpezy"
+
+MARKER: Final = "    <======================"
+_AROUND: Final = 5
 
 
 def _flags(ignorecase: bool, multiline: bool) -> int:
@@ -221,3 +224,22 @@ def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any 
     if refused and _listed(value, refused):
         return False
     return _listed(value, allowed) if allowed else True
+
+
+def excerpt_around(text: str, line: int, around: int = _AROUND, marker: str = MARKER) -> str:
+    """Return up to ``around`` lines on each side of ``line`` (1-based), which is marked, between two ``---``.
+
+    For a line beyond the end, by which some parsers report the end, return the whole text.
+    """
+    lines = text.splitlines()
+    if line > len(lines) or line < 1:
+        return text
+    first = max(0, line - around - 1)
+    last = min(len(lines), line + around)
+    shown = lines[first:last]
+    shown[line - 1 - first] += marker
+    if first > 0:
+        shown.insert(0, "[...]")
+    if last < len(lines):
+        shown.append("[...]")
+    return "\n".join(["---", *shown, "---"])

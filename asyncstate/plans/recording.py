@@ -8,7 +8,7 @@ import msgspec
 from msgspec import structs
 
 from asyncstate._version import __version__
-from asyncstate.garbage_collector import rare_collections
+from asyncstate.data.limits import rare_collections
 from asyncstate.model.encode import encoded, plain, utf8
 from asyncstate.model.plan import NodeKind
 from asyncstate.plans.document import encode_pieces

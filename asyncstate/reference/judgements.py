@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data.days import days_since_1970
+from asyncstate.data.date import days_since_1970
 from asyncstate.data.formats import yaml_data
 from asyncstate.data.values import parse_key_line
 from asyncstate.nearest import did_you_mean, nearest

@@ -14,7 +14,7 @@ from jinja2 import (
 )
 from jinja2.exceptions import SecurityError
 
-from asyncstate.data.excerpt import excerpt_around
+from asyncstate.data.text import excerpt_around
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError, place_in_plugin
 from asyncstate.pattern import lazy_pattern
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from asyncstate.data.excerpt import excerpt_around
 from asyncstate.data.limits import TOO_LONG
+from asyncstate.data.text import excerpt_around
 from asyncstate.errors import RenderError
 
 

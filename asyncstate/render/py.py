@@ -6,7 +6,7 @@ import traceback
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.data.excerpt import excerpt_around
+from asyncstate.data.text import excerpt_around
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.salt_compat import PROGRAM_BUILTINS
 

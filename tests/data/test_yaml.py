@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from record_answers import recorded, written
 from tables import rows
 
+from asyncstate.data.limits import rare_collections
 from asyncstate.data.yaml import dump_yaml, load_yaml, parse_document
 from asyncstate.errors import RenderError
-from asyncstate.garbage_collector import rare_collections
 
 
 @pytest.mark.feature("F011")

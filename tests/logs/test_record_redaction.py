@@ -10,9 +10,8 @@ import structlog
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from asyncstate.logs import LineLogger, RimFilter
+from asyncstate.logs import LineLogger, RimFilter, hide_secrets
 from asyncstate.logs.fields import RunFields
-from asyncstate.logs.record_redaction import hide_secrets
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan

@@ -67,7 +67,6 @@ def test_no_contract_has_an_exception(contracts):
         assert [key for key in contract if key in {"ignore_imports", "unmatched_ignore_imports_alerting"}] == []
     assert set(contracts[0].get("exhaustive_ignores", ())) == {
         "__main__",
-        "_checkout",
         "_code_pack",
         "_program",
         "_version",

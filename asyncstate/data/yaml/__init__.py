@@ -12,9 +12,9 @@ import yaml
 from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
+from asyncstate.data.limits import rare_collections
 from asyncstate.data.yaml.compose import Composer, KeyLines
 from asyncstate.errors import RenderError
-from asyncstate.garbage_collector import rare_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ def parse_document(
     except ReaderError as error:
         raise _unreadable(error, text, name) from None
     except UnicodeEncodeError as error:
-        from asyncstate.data.excerpt import excerpt_around  # noqa: PLC0415 - an error
+        from asyncstate.data.text import excerpt_around  # noqa: PLC0415 - an error
 
         line = text.count("\n", 0, error.start) + 1
         raise RenderError(str(error), file=name, line=line, excerpt=excerpt_around(text, line)) from None
@@ -122,7 +122,7 @@ def _compose(text: str, mapping: type[dict[Any, Any]], *, first_wins: bool) -> D
 
 
 def _render_error(error: yaml.MarkedYAMLError, text: str, name: str) -> RenderError:
-    from asyncstate.data.excerpt import excerpt_around  # noqa: PLC0415 - an error
+    from asyncstate.data.text import excerpt_around  # noqa: PLC0415 - an error
 
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark is not None else 0

@@ -10,11 +10,11 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.digest import random_str as random
-from asyncstate.data.excerpt import excerpt_around
 from asyncstate.data.host import is_text_file
 from asyncstate.data.text import (
     check_whitelist_blacklist,
     contains_whitespace,
+    excerpt_around,
     expr_match,
     human_to_bytes,
     is_hex,
