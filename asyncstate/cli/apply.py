@@ -107,7 +107,6 @@ if TYPE_CHECKING:
 @report_options
 @metrics_option
 @traces_option
-@click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring this machine into the state a tree describes.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.plan import dry_run, parameters
 
@@ -25,7 +23,6 @@ _OF_THE_REPORT = ("profile", "plan_out", "state_output", "diffs", "quiet_ok", "d
         ("asyncstate apply web --profile", "The same for a real run; replay --profile shows it for a past one."),
     ),
 )
-@click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show where the time of a tree goes, and what would help: a dry run.
 

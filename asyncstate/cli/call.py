@@ -41,10 +41,9 @@ _LOOKING_UP = frozenset({"get", "item", "fetch"})
     help="Print the return value unredacted, including decrypted values and passwords in URLs.",
 )
 @data_option("human", "json", "yaml")
-@click.pass_obj
 def command(
     console: Console, /, function: str, arguments: tuple[str, ...], *, show_secrets: bool, **options: Any
-) -> int:
+) -> None:
     """Call one execution module function and print what it returns.
 
     Values are YAML, as for single. Put -- before values that begin with a dash. Secrets are hidden unless you ask for
@@ -78,7 +77,6 @@ def command(
     if not show_secrets:
         value = console.hide(value)
     console.tree(value)
-    return 0
 
 
 async def _call(

@@ -8,8 +8,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.settings import select
@@ -36,8 +34,7 @@ _READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|in
 )
 @compiled_options
 @data_option("human", "github", "json", "yaml")
-@click.pass_obj
-def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Compile a tree and report every mistake; run nothing.
 
     Mistakes are whatever does not compile, and whatever would make a state fail: a function, an argument or a source
@@ -85,7 +82,6 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         console.say(*warning_lines(plan.warnings, console.palette(sys.stderr)))
     else:
         console.data(_facts(plan) | {"origins": whose})
-    return 0
 
 
 @contextmanager

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.argument("program", type=click.Choice(PROGRAMS), default=PROGRAMS[0])
-@click.pass_obj
-def command(console: Console, /, shell: str, program: str) -> int:
+def command(console: Console, /, shell: str, program: str) -> None:
     """Print the completion script of bash, zsh or fish.
 
     It completes commands and options; SLS names, IDs and environments of the tree; states and functions with their
@@ -33,4 +32,3 @@ def command(console: Console, /, shell: str, program: str) -> int:
     program that salt-call --install writes.
     """
     console.write(script(shell, program), redacted=True)
-    return 0

@@ -258,6 +258,15 @@ class Console:
             self.write(piece, data=True)
         self.write(b"\n")
 
+    def answer(
+        self, lines: Callable[[Palette], Iterable[str]], data: Callable[[], Any], *, redacted: bool = False
+    ) -> None:
+        """Write the answer of a command: its lines for people, in these colours, else its data, ``redacted`` or not."""
+        if self.out == "human":
+            self.lines(lines(self.palette()))
+        else:
+            self.data(data(), redacted=redacted)
+
     def tree(self, value: Any) -> None:
         """Write ``value``, which has no secrets: indented, for people, else in the requested format."""
         if self.out == "human":

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 )
 @config_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def command(console: Console, /, name: str | None, kind: str | None, why: bool, **options: Any) -> int:
+def command(console: Console, /, name: str | None, kind: str | None, why: bool, **options: Any) -> None:
     """Read the documentation of states and execution modules.
 
     NAME is a word of the language (require, onlyif, order …), a module (file) or a function (file.managed), including
@@ -84,7 +83,6 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
         console.lines(_topic_list(look) if libraries else ())
     else:
         console.data({"language": {topic: topic_text(topic)}} | found if topic else found)
-    return 0
 
 
 class _Look(NamedTuple):

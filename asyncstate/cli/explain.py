@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     "--out jsonl > FILE); - is standard input.",
 )
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str | None, **options: Any) -> int:
+def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str | None, **options: Any) -> None:
     """Explain when a state runs, and what it depends on; or what the code of a mistake means.
 
     Shows its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or the
@@ -46,9 +45,11 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str 
     Nothing is run.
     """
     if re.fullmatch(r"[EWew]\d{3}", wanted):
-        return _explain_code(console, wanted.upper())
+        _explain_code(console, wanted.upper())
+        return
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.explain import explain_lines, explanation
+    from asyncstate.report.terminal import parted
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -56,15 +57,13 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str 
         found = states_called(plan, wanted)
         plan = runtime.shown(plan)
         profile = _recorded(console, plan, events) if events is not None else None
-    if console.out == "human":
-        for number, index in enumerate(found):
-            console.lines([*([""] if number else []), *explain_lines(plan, index, console.palette(), profile)])
-    else:
-        console.data([explanation(plan, index, profile) for index in found])
-    return 0
+    console.answer(
+        lambda palette: parted(explain_lines(plan, index, palette, profile) for index in found),
+        lambda: [explanation(plan, index, profile) for index in found],
+    )
 
 
-def _explain_code(console: Console, code: str) -> int:
+def _explain_code(console: Console, code: str) -> None:
     from msgspec import to_builtins
 
     from asyncstate.reference.codes import code_lines, codes
@@ -73,11 +72,8 @@ def _explain_code(console: Console, code: str) -> int:
         near = nearest(code, codes())
         hint = f"did you mean {near}?" if near else "check prints the code of each mistake"
         raise click.UsageError(f"there is no code {code}: {hint}")
-    if console.out == "human":
-        console.lines(code_lines(code, codes()[code]))
-    else:
-        console.data({"code": code} | to_builtins(codes()[code]))
-    return 0
+    found = codes()[code]
+    console.answer(lambda _palette: code_lines(code, found), lambda: {"code": code} | to_builtins(found))
 
 
 def _recorded(console: Console, plan: Plan, events: str) -> Profile:

@@ -72,7 +72,10 @@ def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list
 
 
 class _Explained(click.Command):
-    """A command whose help is written like an answer: a failed write gives its exit code."""
+    """A command whose function gets the console, and whose help is an answer: a failed write gives its exit code."""
+
+    def __init__(self, *, callback: Callable[..., Any] | None = None, **attributes: Any) -> None:
+        super().__init__(callback=None if callback is None else click.pass_obj(callback), **attributes)
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Return the option --help."""

@@ -35,8 +35,7 @@ _FOLDER = "@FOLDER@"
 )
 @click.argument("dir", required=False)
 @config_file_options
-@click.pass_obj
-def command(console: Console, /, dir: str | None, **options: Any) -> int:
+def command(console: Console, /, dir: str | None, **options: Any) -> None:
     """Create a small tree with comments that explain it.
 
     SLS files go to DIR/salt, pillar to DIR/pillar. Without DIR, they go to the folders in which asyncstate looks
@@ -57,7 +56,6 @@ def command(console: Console, /, dir: str | None, **options: Any) -> int:
         )
         raise click.UsageError(f"{error.filename or folders['salt']}: {error.strerror}. {next_step}") from error
     console.lines(_next_steps(written, dir))
-    return 0
 
 
 def _configured(settings: Settings) -> dict[str, str]:

@@ -73,7 +73,6 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     help="Print a unified diff that adds the missing requisites, instead of the findings.",
 )
 @data_option("human", "github", "json", "yaml")
-@click.pass_obj
 def command(
     console: Console,
     /,

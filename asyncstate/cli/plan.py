@@ -58,7 +58,6 @@ def parameters(*unseen: str) -> Iterator[click.Parameter]:
         ("asyncstate plan -q --detailed-exitcode", "Exit with 3 if something would change, and say so; else be quiet."),
     ),
 )
-@click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show what apply would do, without changing anything: a dry run.
 

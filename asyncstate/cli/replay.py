@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import config_file_options, metrics_option, report_options
 from asyncstate.cli.past_runs import journal_in, plan_of, run_argument
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 @config_file_options
 @report_options
 @metrics_option
-@click.pass_obj
 def command(console: Console, /, run: str | None, **options: Any) -> int:
     """Show the report of a past run again, in any format.
 

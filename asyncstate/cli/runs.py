@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,13 +13,14 @@ from asyncstate.cli.past_runs import journal_in, plan_of, report_of, run_argumen
 from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from asyncstate.cli.console import Console
     from asyncstate.journal.entry import RunEntry
-    from asyncstate.model.result import RunReport
+    from asyncstate.report.terminal import Palette
 
 
 @click.group("runs", cls=Family)
-@click.pass_obj
 def command(console: Console, /) -> None:
     """List, show, compare and forget past runs of this machine."""
     console.answers_with_data = True
@@ -40,8 +42,7 @@ def command(console: Console, /) -> None:
 )
 @config_file_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def list_(console: Console, /, number: int | None, **options: Any) -> int:
+def list_(console: Console, /, number: int | None, **options: Any) -> None:
     """List the runs of this machine, newest first: when, how long, how many states, how it ended."""
     from asyncstate.report.runs import run_data, run_table
 
@@ -50,11 +51,7 @@ def list_(console: Console, /, number: int | None, **options: Any) -> int:
     entries = journal.runs()[:number]
     if not entries:
         console.say(f"no runs yet: the journal in {settings.state_dir} is empty")
-    if console.out == "human":
-        console.lines(run_table(entries, console.palette()))
-    else:
-        console.data([run_data(entry) for entry in entries])
-    return 0
+    console.answer(partial(run_table, entries), lambda: [run_data(entry) for entry in entries])
 
 
 @command.command(
@@ -67,8 +64,7 @@ def list_(console: Console, /, number: int | None, **options: Any) -> int:
 @run_argument
 @config_file_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def show(console: Console, /, run: str | None, **options: Any) -> int:
+def show(console: Console, /, run: str | None, **options: Any) -> None:
     """Show one run: its options, how it ended, a line for each state, and the summary.
 
     RUN is the ID of a run or a unique beginning of it; without it, the last run. To see all that its report said, see:
@@ -80,20 +76,20 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
     journal = journal_in(settings)
     entry = journal.find(run)
     report = report_of(journal, entry)
-    plan = plan_of(journal, entry) if console.out == "human" and (report.test or report.failed) else None
-    if console.out == "human":
+
+    def lines(_palette: Palette) -> Iterator[str]:
         from msgspec import structs
 
         from asyncstate.cli.display import brief_style
         from asyncstate.model.forecast import forecast
         from asyncstate.report.blockers import held_back
 
+        plan = plan_of(journal, entry) if report.test or report.failed else None
         foretold = forecast(report, plan) if plan is not None else None
         style = structs.replace(brief_style(console, settings), held=held_back(report, plan))
-        console.lines(run_lines(entry, report, style, foretold))
-    else:
-        console.data({**run_data(entry), "rows": report.rows, "not_started": list(report.not_started)})
-    return 0
+        return run_lines(entry, report, style, foretold)
+
+    console.answer(lines, lambda: {**run_data(entry), "rows": report.rows, "not_started": list(report.not_started)})
 
 
 @command.command(
@@ -107,18 +103,28 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
 @click.argument("after", metavar="B]", required=False, shell_complete=completes("run"))
 @config_file_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def diff(console: Console, /, before: str | None, after: str | None, **options: Any) -> int:
+def diff(console: Console, /, before: str | None, after: str | None, **options: Any) -> None:
     """Compare two runs: states that are new or gone, results, changes, comments, and times beyond noise.
 
     A and B are IDs of runs or unique beginnings of them. With A alone, B is the last run; without both, the last run is
     compared with the one before. A time counts if it is at least half as long again, and differs by 0.1 s.
     """
+    from asyncstate.analyse.run_diff import diff_data, diff_lines, run_diff
+    from asyncstate.report.runs import run_data, run_table
+
     journal = journal_in(settings_from(console, options))
     first, second = _two_runs(console, journal.runs(), journal.find(before), journal.find(after), before)
-    reports = [report_of(journal, entry) for entry in (first, second)]
-    _show_diff(console, first, second, reports)
-    return 0
+    found = run_diff(report_of(journal, first), report_of(journal, second))
+    same_plan = first.digest == second.digest
+
+    def lines(palette: Palette) -> Iterator[str]:
+        yield from run_table([first, second], palette)
+        yield from ("Both have the same plan." if same_plan else "Their plans differ.", "")
+        yield from diff_lines(found, palette, dry=(first.test, second.test))
+
+    console.answer(
+        lines, lambda: {"a": run_data(first), "b": run_data(second), "same_plan": same_plan, **diff_data(found)}
+    )
 
 
 def _two_runs(
@@ -132,20 +138,6 @@ def _two_runs(
     if first.id == second.id:
         console.say(f"both are run {first.id}")
     return first, second
-
-
-def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: list[RunReport]) -> None:
-    from asyncstate.analyse.run_diff import diff_data, diff_lines, run_diff
-    from asyncstate.report.runs import run_data, run_table
-
-    found = run_diff(*reports)
-    same_plan = first.digest == second.digest
-    if console.out == "human":
-        console.lines(run_table([first, second], console.palette()))
-        console.lines(["Both have the same plan." if same_plan else "Their plans differ.", ""])
-        console.lines(diff_lines(found, console.palette(), dry=(first.test, second.test)))
-    else:
-        console.data({"a": run_data(first), "b": run_data(second), "same_plan": same_plan, **diff_data(found)})
 
 
 @command.command(
@@ -170,31 +162,25 @@ def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: lis
 @run_option("--dry-run", is_flag=True, help="Only list the runs that would be deleted.")
 @config_file_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, dry_run: bool, **options: Any) -> int:
+def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, dry_run: bool, **options: Any) -> None:
     """Delete old and damaged runs. The last whole one always stays, and so does a run that is under way.
 
     A run is forgotten if it is not among the last --keep-runs, or older than --keep-days. This happens after each run,
     too, by the settings journal_keep_runs and journal_keep_days.
     """
+    from asyncstate.report.runs import run_table
+    from asyncstate.report.terminal import count
+
     settings = settings_from(console, options)
     runs = settings.journal_keep_runs if keep_runs is None else keep_runs
     days = settings.journal_keep_days if keep_days is None else keep_days
     journal = journal_in(settings)
     gone = journal.prune(runs, days, dry_run=dry_run)
     kept = len(journal.runs()) - (len(gone) if dry_run else 0)
-    _say_pruned(console, gone, kept, dry_run=dry_run)
-    return 0
-
-
-def _say_pruned(console: Console, gone: list[RunEntry], kept: int, *, dry_run: bool) -> None:
-    from asyncstate.report.runs import run_table
-    from asyncstate.report.terminal import count
-
-    if console.out != "human":
-        console.data({"dry_run": dry_run, "forgotten": [entry.id for entry in gone], "kept": kept})
-        return
-    if gone:
-        console.lines([*run_table(gone, console.palette()), ""])
     word = "would be forgotten" if dry_run else "forgotten"
-    console.lines([f"{count(len(gone), 'run')} {word}, {kept} kept."])
+
+    def lines(palette: Palette) -> Iterator[str]:
+        yield from (*run_table(gone, palette), "") if gone else ()
+        yield f"{count(len(gone), 'run')} {word}, {kept} kept."
+
+    console.answer(lines, lambda: {"dry_run": dry_run, "forgotten": [entry.id for entry in gone], "kept": kept})

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 )
 @click.argument("name", metavar="config|plan|events|report", type=click.Choice(["config", "plan", "events", "report"]))
 @option("--strict", is_flag=True, help="For config: reject options that the schema does not list.")
-@click.pass_obj
-def command(console: Console, /, name: str, strict: bool) -> int:
+def command(console: Console, /, name: str, strict: bool) -> None:
     """Print the JSON Schema of configuration, plans, events or reports.
 
     config is what --config reads, plan what --plan-out writes, events a line of --out jsonl, report what --out json
@@ -34,4 +33,3 @@ def command(console: Console, /, name: str, strict: bool) -> int:
     if strict and name != "config":
         raise click.UsageError("--strict is for config: programs may have to read what later versions add")
     console.write(json.dumps(schema(name, strict=strict), indent=2, ensure_ascii=False) + "\n")
-    return 0

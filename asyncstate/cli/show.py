@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 
 @click.group("show", cls=Family)
-@click.pass_obj
 def command(console: Console, /) -> None:
     """Show what a tree compiles to; run nothing."""
     console.answers_with_data = True
@@ -38,8 +38,7 @@ def command(console: Console, /) -> None:
 )
 @compiled_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show every state in serial order and what it waits for.
 
     With --concurrency 1 states run in this order; otherwise it decides between states that are ready at the same time.
@@ -47,11 +46,7 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """
     settings, selection = select(console, sls, options)
     plan, _ = _plan(console, settings, selection)
-    if console.out == "human":
-        console.lines(_order_lines(plan, console.palette()))
-    else:
-        console.data(plan.lowstate(), redacted=True)
-    return 0
+    console.answer(partial(_order_lines, plan), plan.lowstate, redacted=True)
 
 
 @command.command(
@@ -60,14 +55,13 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 )
 @compiled_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show high data before extend and exclude are applied.
 
     High data has every ID of the SLS files and of those they include. SLS are names of SLS files; without names, those
     that top.sls assigns.
     """
-    return _show_high(console, sls, options)
+    _show_high(console, sls, options)
 
 
 @command.command(
@@ -78,10 +72,9 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @tree_options
 @what_if_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show what SLS files and their includes render to."""
-    return _show_high(console, sls, options)
+    _show_high(console, sls, options)
 
 
 @command.command(
@@ -91,8 +84,7 @@ def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @tree_options
 @what_if_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def top(console: Console, /, **options: Any) -> int:
+def top(console: Console, /, **options: Any) -> None:
     """Show which SLS top.sls assigns to this machine, by environment."""
     settings = settings_from(console, options)
     from asyncstate.runtime import StateRuntime
@@ -102,7 +94,6 @@ def top(console: Console, /, **options: Any) -> int:
     if not assigned:
         console.complain("top.sls assigns nothing to this machine")
     console.tree(console.hide(assigned))
-    return 0
 
 
 @command.command(
@@ -124,8 +115,7 @@ def top(console: Console, /, **options: Any) -> int:
     metavar="ID",
     help="Draw only states with this ID or name, and what is at most two steps away.",
 )
-@click.pass_obj
-def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show which states wait for which.
 
     The colour and the pattern of a line say why: each requisite has its own; thick grey lines are explicit orders and
@@ -147,7 +137,6 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         title = f"plan of {', '.join(selection.sls)}" if selection.sls else "plan"
         text = drawn_picture(console, around(whole, wanted) if wanted else whole, title, options)
     write_picture(console, text, options["output"])
-    return 0
 
 
 @command.command(
@@ -156,8 +145,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 )
 @compiled_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show which states are aggregated, and why the others are not.
 
     States of one module are aggregated if state_aggregate of the configuration or their own aggregate is set, and no
@@ -168,11 +156,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.analyse.aggregate import aggregation, aggregation_lines
 
     plan, _ = _plan(console, settings, selection)
-    if console.out == "human":
-        console.lines(aggregation_lines(plan, console.palette()))
-    else:
-        console.data(aggregation(plan))
-    return 0
+    console.answer(partial(aggregation_lines, plan), lambda: aggregation(plan))
 
 
 @command.command(
@@ -185,22 +169,20 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @click.argument("wanted", metavar="ID", shell_complete=completes("id"))
 @compiled_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> int:
+def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> None:
     """Show what may run, restart, fail or be skipped because of a state.
 
     ID is the ID or the name of a state. SLS are names of SLS files; without names, those that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.impact import impact, impact_lines
+    from asyncstate.report.terminal import parted
 
     plan, found = _plan(console, settings, selection, wanted)
-    if console.out == "human":
-        for number, index in enumerate(found):
-            console.lines([*([""] if number else []), *impact_lines(plan, index, console.palette())])
-    else:
-        console.data([impact(plan, index) for index in found])
-    return 0
+    console.answer(
+        lambda palette: parted(impact_lines(plan, index, palette) for index in found),
+        lambda: [impact(plan, index) for index in found],
+    )
 
 
 command.add_command(diff)
@@ -217,7 +199,7 @@ def _plan(
         return runtime.shown(plan), states_called(plan, wanted) if wanted is not None else []
 
 
-def _show_high(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> int:
+def _show_high(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> None:
     from asyncstate.redact.no_log import hush_high
     from asyncstate.runtime import StateRuntime
 
@@ -225,7 +207,6 @@ def _show_high(console: Console, sls: tuple[str, ...], options: dict[str, Any]) 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         high = runtime.planner.high(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
     console.tree(console.hide(hush_high(high.data)))
-    return 0
 
 
 def _order_lines(plan: Plan, palette: Palette) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -39,8 +40,7 @@ _RUN: Final = "run:"
 )
 @what_if_options
 @data_option("human", "json", "yaml", "mermaid")
-@click.pass_obj
-def diff(console: Console, /, first: str, other: tuple[str, ...], **options: Any) -> int:
+def diff(console: Console, /, first: str, other: tuple[str, ...], **options: Any) -> None:
     """Show how a saved plan differs from a later one, or from the tree.
 
     FILE is what plan --plan-out wrote, run:ID the plan of a past run (run:latest: of the last one). The second
@@ -57,13 +57,10 @@ def diff(console: Console, /, first: str, other: tuple[str, ...], **options: Any
     )
     after = _saved(console, other[0], options) if is_saved else _of_tree(console, before, other, options)
     differences = compare(before, after)
-    if console.out == "human":
-        console.lines(diff_lines(differences, console.palette()))
-    elif console.out == "mermaid":
+    if console.out == "mermaid":
         console.write(to_mermaid(before, after, differences))
     else:
-        console.data(diff_data(differences))
-    return 0
+        console.answer(partial(diff_lines, differences), lambda: diff_data(differences))
 
 
 def _saved(console: Console, word: str, options: dict[str, Any]) -> PlanRecord:

@@ -42,7 +42,6 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 @report_options
 @metrics_option
 @traces_option
-@click.pass_obj
 def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Run one state function, without an SLS file.
 

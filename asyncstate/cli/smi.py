@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 
 @click.group("smi", cls=Family)
-@click.pass_obj
 def command(console: Console, /) -> None:
     """Check virtual modules against their interfaces."""
     console.answers_with_data = True
@@ -38,7 +38,6 @@ def command(console: Console, /) -> None:
 @click.argument("module", nargs=-1, shell_complete=completes("module_names"))
 @config_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
 def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     """Show for every provider of a virtual module which functions are ok, missing, incompatible or deprecated.
 
@@ -51,10 +50,10 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     if unknown:
         raise _no_interface(unknown[0], list(found.interfaces))
     providers = {name: each for name, each in found.providers.items() if not module or name in module}
-    if console.out == "human":
-        console.lines(_check_lines(providers, found, grains, console.palette()))
-    else:
-        console.data({name: {each.name: _provider_data(each) for each in group} for name, group in providers.items()})
+    console.answer(
+        partial(_check_lines, providers, found, grains),
+        lambda: {name: {each.name: _provider_data(each) for each in group} for name, group in providers.items()},
+    )
     broken = any(each.is_broken for group in providers.values() for each in group)
     return 1 if broken or found.troubles else 0
 
@@ -66,8 +65,7 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
 @click.argument("module", shell_complete=completes("module_names"))
 @config_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def show(console: Console, /, module: str, **options: Any) -> int:
+def show(console: Console, /, module: str, **options: Any) -> None:
     """Show an interface: its functions, their arguments, the platforms that need them, and what they return at least.
 
     MODULE is a virtual name such as pkg.
@@ -76,11 +74,7 @@ def show(console: Console, /, module: str, **options: Any) -> int:
     if module not in interfaces:
         raise _no_interface(module, list(interfaces))
     described = _interface_data(interfaces[module])
-    if console.out == "human":
-        console.lines(_interface_lines(interfaces[module], described, console.palette()))
-    else:
-        console.data({module: described})
-    return 0
+    console.answer(partial(_interface_lines, interfaces[module], described), lambda: {module: described})
 
 
 @command.command(
@@ -99,8 +93,7 @@ def show(console: Console, /, module: str, **options: Any) -> int:
     help="Write to FILE, which must not exist.",
 )
 @config_options
-@click.pass_obj
-def generate(console: Console, /, module: str, virtual_name: str | None, output: str | None, **options: Any) -> int:
+def generate(console: Console, /, module: str, virtual_name: str | None, output: str | None, **options: Any) -> None:
     """Write an interface from the functions of a reference module.
 
     MODULE is the name of an execution module's file, or a path that ends in .py.
@@ -125,13 +118,12 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
         text = interface_source(name, exported_functions(namespace))
     if output is None:
         console.write(text)
-        return 0
+        return
     try:
         with open(output, "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
         raise click.UsageError(f"{output} exists already and is not changed") from error
-    return 0
 
 
 def _check_tree(console: Console, options: dict[str, Any]) -> tuple[Conformance, Mapping[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,8 +62,7 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
 )
 @config_file_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def command(console: Console, /, run: str | None, slots: tuple[int, ...], **options: Any) -> int:
+def command(console: Console, /, run: str | None, slots: tuple[int, ...], **options: Any) -> None:
     """Show how long a past run would have taken with more or fewer states at once.
 
     RUN is the ID of a run or a unique beginning of it; without it, the last run. Nothing is run: the scheduler works
@@ -79,8 +79,4 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], **opti
     plan = record.plan()
     times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))
     found = what_if(plan, times, slots, Rules.of(record))
-    if console.out == "human":
-        console.lines(what_if_lines(found, console.palette()))
-    else:
-        console.data({"run": entry.id, **what_if_data(found)})
-    return 0
+    console.answer(partial(what_if_lines, found), lambda: {"run": entry.id, **what_if_data(found)})

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from math import inf
@@ -128,3 +129,9 @@ def has_gone(error: OSError, stream: IO[Any]) -> bool:
     with suppress(OSError, io.UnsupportedOperation):
         return error.errno == errno.EIO and stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
     return False
+
+
+def parted(parts: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of several parts, with an empty line between two of them."""
+    for number, lines in enumerate(parts):
+        yield from (*([""] if number else []), *lines)

@@ -351,7 +351,7 @@ def test_a_group_is_trusted_as_long_as_nobody_is_in_it(tmp_path, way, monkeypatc
     members = []
     accounts = tmp_path / "group"
     accounts.write_text("")
-    monkeypatch.setattr(filesystem.trust, "_ACCOUNTS", (str(accounts),))
+    monkeypatch.setattr(filesystem.rule, "_ACCOUNTS", (str(accounts),))
     monkeypatch.setattr("grp.getgrgid", lambda gid: grp.struct_group(("staff", "x", gid, members)))
     assert filesystem.read_bytes(f"{tmp_path}/local/L") == b"x"
     members.append("eve")
@@ -465,7 +465,7 @@ def test_no_exchange_of_folder_and_link_lets_root_out(home):
 
 
 def test_a_process_without_rights_is_led_by_the_kernel(tmp_path, way, monkeypatch):
-    monkeypatch.setattr(filesystem.trust, "is_root", lambda: False)
+    monkeypatch.setattr(filesystem.rule, "is_root", lambda: False)
     (tmp_path / "d").mkdir()
     os.symlink("d", tmp_path / "L")
     (tmp_path / "L" / "f").write_text("x")

@@ -36,8 +36,7 @@ _COMPILER = (sys.executable, "-m", "asyncstate", "lsp", "--compiler")
     is_flag=True,
     help="Run the compiler process of the language server. The server starts itself so: not for people.",
 )
-@click.pass_obj
-def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
+def command(console: Console, /, *, compiler: bool, **options: Any) -> None:
     """Run the language server for an editor: completion, documentation, definitions … (a language server).
 
     Speaks the Language Server Protocol on standard input and output; the log goes to standard error. Texts that the
@@ -49,7 +48,7 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
     answers = console.stdout.buffer
     if compiler:
         _compile(console, answers)
-        return 0
+        return
     try:
         from asyncstate.extras.editor.server import serve
         from asyncstate.extras.editor.session import Program
@@ -64,7 +63,6 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
     # pygls closes its streams at the end, so it gets copies of the program's
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as read, os.fdopen(os.dup(answers.fileno()), "wb") as write:
         serve(Program(options, settings, _COMPILER), read, write)
-    return 0
 
 
 def _compile(console: Console, answers: BinaryIO) -> None:

@@ -52,7 +52,6 @@ _PARTS = {
         ("asyncstate fleet graph --target '*' --format html --output fleet.html", "Which state waits for which."),
     ),
 )
-@click.pass_obj
 def command(console: Console, /) -> None:
     """Apply trees to many hosts as one run, in which a state may require a state on another host."""
     console.answers_with_data = True

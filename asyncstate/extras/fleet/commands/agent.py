@@ -83,7 +83,6 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
 )
 @option("--deny-test-false", section="Run", is_flag=True, help="Take part in dry runs only.")
 @config_options
-@click.pass_obj
 def command(console: Console, /, id_: str | None, **options: Any) -> int:
     """Run the agent of this host, which takes part in runs that operators offer. In the foreground; SIGTERM ends it.
 

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 @way_options
 @root_options
 @partial(run_options, server_required=False)
-@click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring many hosts into the state that their trees describe, as one run.
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 @click.argument("run", shell_complete=complete_runs)
 @driving_options
 @run_options
-@click.pass_obj
 def command(console: Console, /, run: str, **options: Any) -> int:
     """Watch RUN again after its `fleet apply` was killed or lost its connection, and show its report.
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 @click.argument("run", shell_complete=complete_runs)
 @option("--now", section="Run", is_flag=True, help="Also cancel running states.")
 @connection_options
-@click.pass_obj
 def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:
     """Stop RUN: its hosts start no more states. RUN is an ID, or a unique beginning of one."""
     from asyncstate.cli.event_loop import run_on

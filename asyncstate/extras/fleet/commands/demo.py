@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     help="Keep the fleet running until Ctrl-C. Default: if standard output is a terminal.",
 )
 @progress_option
-@click.pass_obj
 def command(console: Console, /, folder: str | None, *, stay: bool | None, progress: str) -> int:
     """Start a server and three agents on this machine, and apply a tree to them as one run.
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...", shell_complete=complete_enrolled)
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @option("--out", "path", required=True, metavar="FILE", help="File for the credentials.")
-@click.pass_obj
-def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> int:
+def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> None:
     """Create a key for HOST, let it connect, and write its credentials to FILE, for its owner only.
 
     If FILE is a folder, as it is for several hosts, each has HOST.creds there. A folder that is missing is made. It
@@ -56,7 +55,6 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
     running = run_on("asyncio", lambda: reload(place))
     later = "" if running else f"; they work once the server has read {place.within('accounts.conf')}"
     console.lines([f"{host}: credentials in {each}{later}" for host, each in zip(hosts, paths, strict=True)])
-    return 0
 
 
 def _within(folder: str, host: str) -> str:

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 @compile_options
 @picture_options
 @connection_options
-@click.pass_obj
-def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show which states of many hosts wait for which.
 
     Each host compiles its part and sends what others may know of it. Red lines go from host to host; what the other
@@ -69,7 +68,6 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     else:
         text = drawn_picture(console, picture_of(plans, goes), "plans of all hosts", options)
     write_picture(console, text, options["output"])
-    return 0
 
 
 async def _of_run(options: dict[str, Any]) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:

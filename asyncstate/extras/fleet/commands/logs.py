@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 )
 @connection_options
 @data_option("human", "jsonl")
-@click.pass_obj
 def command(console: Console, /, host: str, number: int, *, follow: bool, **options: Any) -> int:
     """Show the log of the agent of HOST, without secrets.
 

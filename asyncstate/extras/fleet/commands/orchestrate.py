@@ -83,7 +83,6 @@ _STEPS: Final = 64
 @report_options
 @metrics_option
 @traces_option
-@click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.
 

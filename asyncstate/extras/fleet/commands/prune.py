@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 )
 @option("--host", "hosts", section="Run", multiple=True, metavar="HOST", help="Delete all data of HOST; repeatable.")
 @connection_options
-@click.pass_obj
 def command(
     console: Console, /, runs: tuple[str, ...], older_than: float | None, hosts: tuple[str, ...], **options: Any
 ) -> int:

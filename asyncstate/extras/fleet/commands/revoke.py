@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 )
 @click.argument("host", shell_complete=complete_enrolled)
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
-@click.pass_obj
-def command(console: Console, /, host: str, folder: str) -> int:
+def command(console: Console, /, host: str, folder: str) -> None:
     """Revoke HOST's key, and delete what HOST wrote: its reports, events and log, too.
 
     It is cut off at once if the server runs on this machine.
@@ -38,7 +37,6 @@ def command(console: Console, /, host: str, folder: str) -> int:
     else:
         after = f"; {freed} of it were removed from the server"
     console.lines([f"{host}: its credentials no longer work{after}"])
-    return 0
 
 
 async def _forget(folder: Folder, host: str) -> str | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import data_option
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 @new_command("runs", examples=(("asyncstate fleet runs", "All runs that the server keeps."),))
 @connection_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
 def command(console: Console, /, **options: Any) -> int:
     """List the runs across hosts, newest first: when, what, on how many hosts, by whom, how it ended."""
     from asyncstate.cli.event_loop import run_on

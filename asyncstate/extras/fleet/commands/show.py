@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 )
 @click.argument("run", shell_complete=complete_runs)
 @run_options
-@click.pass_obj
 def command(console: Console, /, run: str, **options: Any) -> int:
     """Show what the hosts of RUN have reported so far. RUN is an ID, or a unique beginning of one.
 

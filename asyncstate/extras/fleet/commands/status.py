@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import data_option
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 @new_command("status", examples=(("asyncstate fleet status", "All hosts that were ever there."),))
 @connection_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
 def command(console: Console, /, **options: Any) -> int:
     """List the hosts of the fleet: whether an agent is there now, and its version.
 

@@ -70,7 +70,6 @@ _BETWEEN_ROUNDS = 3600.0
     help="How long the server keeps runs, events and logs (7, or as the last time).",
 )
 @option("--print-config", is_flag=True, help="Print the configuration of a NATS server; start none.")
-@click.pass_obj
 def command(
     console: Console,
     /,

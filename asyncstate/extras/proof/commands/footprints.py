@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,6 @@ _SHOWN = 8
 
 
 @click.group("footprints", cls=Family)
-@click.pass_obj
 def command(console: Console, /) -> None:
     """Show what states were seen to touch."""
     console.answers_with_data = True
@@ -38,19 +38,14 @@ def command(console: Console, /) -> None:
 @click.argument("word", nargs=-1)
 @config_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
-def show(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
+def show(console: Console, /, word: tuple[str, ...], **options: Any) -> None:
     """Show what observed states read, wrote and created, by state function and command line or name.
 
     The records come from runs with 'apply --trace-effects'. WORDs select records that have one of them in the function,
     the ID or the command line.
     """
     records = _records(console, word, options)
-    if console.out == "human":
-        console.lines(_lines(records, console.palette()))
-    else:
-        console.data([_data(record) for record in records])
-    return 0
+    console.answer(partial(_lines, records), lambda: [_data(record) for record in records])
 
 
 @command.command(
@@ -63,8 +58,7 @@ def show(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
 @click.argument("word", nargs=-1)
 @config_options
 @data_option("yaml", "json", default="yaml")
-@click.pass_obj
-def export(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
+def export(console: Console, /, word: tuple[str, ...], **options: Any) -> None:
     """Print the argument 'footprint' of observed states, by SLS and ID.
 
     WORDs select records as in 'footprints show'.
@@ -75,7 +69,6 @@ def export(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
             names = {kind: names for kind, names in _data(record)["footprint"].items() if names}
             found.setdefault(record.sls, {}).setdefault(record.id, {})[record.function] = [{"footprint": names}]
     console.data(found)
-    return 0
 
 
 def _records(console: Console, words: tuple[str, ...], options: dict[str, Any]) -> list[Record]:

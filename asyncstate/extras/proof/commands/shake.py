@@ -99,7 +99,6 @@ explained most; not fewer, as slots wait for each other at the end."""
 @tree_options
 @selection_options
 @data_option("human", "json", "yaml")
-@click.pass_obj
 def command(
     console: Console,
     /,
@@ -184,10 +183,7 @@ class _Shaking:
                     raise
             finally:
                 self._progress.close()
-        if self._console.out == "human":
-            self._console.lines(result_lines(plan, result, self._console.palette()))
-        else:
-            self._console.data(result_data(plan, result, serial))
+        self._console.answer(partial(result_lines, plan, result), lambda: result_data(plan, result, serial))
         return self._end(result)
 
     def _interrupt(self, number: int) -> None:
