@@ -20,6 +20,8 @@ from asyncstate.cli.event_loop import ended_by_signals, kept_until_shown, run_on
 from asyncstate.cli.interrupts import check, delivered_to, is_signalled, note, pause
 from asyncstate.cli.run_progress import progress_of, refreshed
 from asyncstate.errors import AsyncStateError, Issue
+from asyncstate.model.plan import places_of
+from asyncstate.model.result import HostResult
 from asyncstate.run.announce import Onlooker
 
 if TYPE_CHECKING:
@@ -338,8 +340,6 @@ class Session:
 
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
         """Write the report in the requested format, the explanation, the profile, and the report files."""
-        from asyncstate.model.result import HostResult
-
         console = self.console
         result = HostResult(report=report)
         console.results = [result]
@@ -380,7 +380,6 @@ class Session:
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
         from asyncstate.cli.display import report_text, style_of
         from asyncstate.model.chunk import file_line
-        from asyncstate.model.plan import places_of
 
         found = places_of(plan, report.failed)
         places = {tag: file_line(*place) for tag, place in found.items()}
@@ -389,8 +388,6 @@ class Session:
         return report_text(report, style, plan=plan)
 
     def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
-        from asyncstate.model.plan import places_of
-        from asyncstate.model.result import HostResult
         from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
 
         console = self.console
@@ -428,8 +425,6 @@ class Session:
                     self.console.unwritten(path, "memory ran out")
 
     def _junit(self, report: RunReport, plan: Plan | None) -> str:
-        from asyncstate.model.plan import places_of
-        from asyncstate.model.result import HostResult
         from asyncstate.report.blockers import held_back
         from asyncstate.report.junit import junit_xml
 

@@ -32,8 +32,9 @@ system has no openat2 (before Linux 5.6, or forbidden in a container), the path 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .authority import require_own_place, require_unshared, who_can_change, writable_below
-from .beneath import Beneath
 from .change import (
     KEEP,
     Access,
@@ -83,7 +84,10 @@ from .reading import (
     require_readable,
 )
 from .replacement import Replacement, copy_attributes, copy_file, edit_content, merged, replace_content, replace_text
-from .trees import copy_tree, move, remove_tree, require_removable
+
+if TYPE_CHECKING:
+    from .beneath import Beneath
+    from .trees import copy_tree, move, remove_tree, require_removable
 
 __all__ = [
     "KEEP",
@@ -151,3 +155,18 @@ __all__ = [
     "who_can_change",
     "writable_below",
 ]
+
+_OF_TREES = frozenset({"copy_tree", "move", "remove_tree", "require_removable"})
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use what few states use: whole trees, and places for the content of archives (PEP 562)."""
+    if name == "Beneath":
+        from .beneath import Beneath  # noqa: PLC0415
+
+        return Beneath
+    if name in _OF_TREES:
+        from . import trees  # noqa: PLC0415
+
+        return getattr(trees, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
