@@ -2,6 +2,8 @@
 
 There is one base environment per set of options; each rendering uses an overlay of it with its own globals. Compiled
 templates are cached for the life of the process, by text, path and options, and those of the tree beyond it.
+
+``{{ value }}`` prints containers in flow style that YAML reads back.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
 import jinja2.compiler
@@ -17,6 +19,7 @@ from jinja2 import BaseLoader, StrictUndefined, Undefined, pass_context
 from jinja2.sandbox import SandboxedEnvironment
 
 from asyncstate.data.collection import simple_types_filter
+from asyncstate.data.limits import CONTAINERS, check_written
 from asyncstate.errors import AsyncStateError
 from asyncstate.render import filters, jinja_limits, serializer
 from asyncstate.render.filters import CHANGING, FILTERS, TESTS
@@ -32,7 +35,6 @@ from asyncstate.render.jinja_limits import (
 )
 from asyncstate.render.jinja_time import Rounds, Watch, stepwise
 from asyncstate.render.kept import made_by
-from asyncstate.render.printable import printable
 from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
 from asyncstate.render.serializer import SerializerExtension
 from asyncstate.sources.patterns import require_fast
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from asyncstate.render.kept import Kept
 
 
+_SCALARS: Final = frozenset({str, int, bool, float, type(None)})
 _PATTERNS = ("regex_match", "regex_replace", "regex_search")
 _GENERATING = ("combinations", "combinations_with_replacement", "permutations", "product")
 
@@ -218,3 +221,48 @@ def _raise(msg: Any) -> None:
 def show_full_context(context: Context) -> dict[Any, Any]:
     """Return every variable that the template sees; values that are not plain data as their ``repr``."""
     return dict(simple_types_filter(context.get_all()))
+
+
+class PrintableDict(dict[Any, Any]):
+    """A dict that prints like Python's, but quotes text with line breaks or tabs as YAML does."""
+
+    def __str__(self) -> str:
+        return self._text(str)
+
+    def __repr__(self) -> str:
+        return self._text(repr)
+
+    def _text(self, write: type[str] | Any) -> str:
+        return "{" + ", ".join(f"{key!r}: {_quoted(value, write)}" for key, value in self.items()) + "}"
+
+
+def _quoted(value: Any, write: type[str] | Any) -> str:
+    if not isinstance(value, str):
+        return str(write(value))
+    if "\n" in value or "\r" in value or "\t" in value:
+        from asyncstate.data.yaml.write import double_quoted  # noqa: PLC0415 - rarely needed, and the dumper is slow to import
+
+        return double_quoted(value)
+    return repr(value)
+
+
+def printable(value: Any) -> Any:
+    """Return the value that Jinja prints for ``value``: in containers, every dict becomes a PrintableDict.
+
+    Raises TooMuch for a container that contains itself.
+    """
+    if value.__class__ in _SCALARS:
+        return value
+    if isinstance(value, CONTAINERS):
+        check_written(value)
+    return _printable(value)
+
+
+def _printable(value: Any) -> Any:
+    if value.__class__ in _SCALARS:
+        return value
+    if isinstance(value, dict):
+        return PrintableDict({key: _printable(item) for key, item in value.items()})
+    if value.__class__ in (list, tuple, set):
+        return value.__class__([_printable(item) for item in value])
+    return value
