@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 from asyncstate.errors import PathRefused
 
-from . import openat2, place
+from . import place, rule
 from .change import Access, give_descriptor, note
 
 if TYPE_CHECKING:
@@ -134,10 +134,10 @@ class Beneath:
     def _open(self, parts: list[str]) -> int:
         name = "/".join(parts)
         try:
-            if not openat2.is_available():
+            if not rule.has_openat2():
                 return self._by_parts(parts)
             try:
-                return openat2.open_beneath(self._top, name, _FOLDER)
+                return rule.open_beneath(self._top, name, _FOLDER)
             except PermissionError:
                 return self._by_rule(name)
         except OSError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from asyncstate.dunders.context import seen
 from asyncstate.errors import PathRefused
 
-from . import openat2, rule
+from . import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,17 +52,12 @@ def status_of(path: str, *, follow: bool = True) -> os.stat_result:
 def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
     """Return what root's walk by the rule of this package leads to: an ``O_PATH`` descriptor, and its stat."""
     path = absolute(path)
-    if "/.." not in path and openat2.is_available():
-        try:
-            descriptor = openat2.open_without_links(path, _THING)
-        except OSError as error:
-            if error.errno not in openat2.UNDECIDED:
-                raise
-        else:
-            found = os.fstat(descriptor)
-            if not follow or not stat.S_ISLNK(found.st_mode):
-                return descriptor, found
-            os.close(descriptor)
+    descriptor = rule.open_without_links(path, _THING)
+    if descriptor is not None:
+        found = os.fstat(descriptor)
+        if not follow or not stat.S_ISLNK(found.st_mode):
+            return descriptor, found
+        os.close(descriptor)
     reached = rule.walk(path, follow=follow)
     os.close(reached.folder)
     if reached.fd == -1:
@@ -76,12 +71,9 @@ def open_folder(path: str) -> int:
     if not rule.is_root():
         return os.open(path, _FOLDER)
     path = absolute(path)
-    if "/.." not in path and openat2.is_available():
-        try:
-            return openat2.open_without_links(path, _FOLDER)
-        except OSError as error:
-            if error.errno not in openat2.UNDECIDED:
-                raise
+    descriptor = rule.open_without_links(path, _FOLDER)
+    if descriptor is not None:
+        return descriptor
     reached = rule.walk(path, follow=True)
     os.close(reached.folder)
     if reached.fd == -1:

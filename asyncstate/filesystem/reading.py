@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from asyncstate.dunders.context import seen
 from asyncstate.errors import PathRefused
 
-from . import openat2, place, rule
+from . import place, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,13 +63,13 @@ def _opened(path: str) -> int:
     try:
         if not rule.is_root():
             return os.open(path, _READ)
-        if "/.." not in path and openat2.is_available():
-            return openat2.open_without_links(place.absolute(path), _READ)
+        descriptor = rule.open_without_links(place.absolute(path), _READ)
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise PathRefused(f"Refusing to read {path}: it is a socket") from error
-        if error.errno not in openat2.UNDECIDED or not rule.is_root():
-            raise
+        raise
+    if descriptor is not None:
+        return descriptor
     pinned = place.descriptor_of(path)
     try:
         _require_regular(path, os.fstat(pinned))

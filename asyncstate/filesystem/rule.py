@@ -1,16 +1,20 @@
 """The rule of this package: who can change a folder, and so all below it, and which links root therefore follows.
 
-A path is walked part by part if it has links or the kernel has no openat2.
+A path without links is opened in one call of the kernel, ``openat2(2)``. If it has links, or the kernel has no such
+call, it is walked part by part.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import grp
 import os
 import pwd
 import stat
+import sys
 from functools import cache
+from typing import Any
 
 from asyncstate.errors import PathRefused
 from asyncstate.value import Value
@@ -20,6 +24,21 @@ NOBODY_KNOWN = -1
 WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 _ACCOUNTS = ("/etc/passwd", "/etc/group")
 _ACCESS_LIST = "system.posix_acl_access"
+
+_NUMBER = 437
+"""The number of the system call openat2 on every architecture except alpha and mips."""
+_OTHER_NUMBERS = ("alpha", "mips")
+_AT_FDCWD = -100
+_RESOLVE_NO_MAGICLINKS = 0x02
+_RESOLVE_NO_SYMLINKS = 0x04
+_RESOLVE_BENEATH = 0x08
+_TRIES = 100
+"""Attempts at a lookup that concurrent renames of directories disturb (EAGAIN)."""
+_MISSING = {errno.ENOSYS, errno.EPERM, errno.E2BIG, errno.EINVAL}
+"""The errors of a kernel that lacks the call, or of a container that forbids it."""
+_UNDECIDED = {errno.ELOOP, errno.EACCES}
+"""The errors after which a path is walked part by part: a link is on the way, or one in a sticky folder that the kernel
+follows for its owner only (``fs.protected_symlinks``). The rule of this package decides, in dry runs and in runs."""
 
 LINKS = 40
 """The number of links followed before ELOOP: the kernel's."""
@@ -98,6 +117,77 @@ def name_of(uid: int) -> str:
         return f"user {pwd.getpwuid(uid).pw_name}"
     except KeyError:
         return f"user {uid}"
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+_SIZE = ctypes.sizeof(_How)
+
+
+@cache
+def _how(flags: int, resolve: int) -> Any:
+    """Return the argument of the call. The kernel only reads it, so all threads can share it."""
+    return ctypes.byref(_How(flags | os.O_CLOEXEC, 0, resolve))
+
+
+@cache
+def has_openat2() -> bool:
+    """Whether the call openat2 can be used on this system."""
+    if os.uname().sysname != "Linux" or os.uname().machine.startswith(_OTHER_NUMBERS):
+        return False
+    try:
+        os.close(_openat2(_AT_FDCWD, "/", _how(os.O_PATH, _RESOLVE_NO_SYMLINKS)))
+    except OSError as error:
+        if error.errno in _MISSING:
+            return False
+        raise
+    return True
+
+
+@cache
+def _syscall() -> ctypes._FuncPointer:
+    return ctypes.CDLL(None, use_errno=True).syscall
+
+
+def open_without_links(path: str, flags: int) -> int | None:
+    """Open an absolute path in one call; None if a part of it is a symbolic link, so that `walk` has to decide.
+
+    So it is for ``..``, and on a system without openat2. With ``O_PATH | O_NOFOLLOW`` the last part may be a link; then
+    the link itself is opened. Audit hooks see files opened for reading or writing, as from ``os.open``. Raises OSError.
+    """
+    if "/.." in path or not has_openat2():
+        return None
+    if not flags & os.O_PATH:
+        sys.audit("open", path, None, flags)
+    try:
+        return _openat2(_AT_FDCWD, path, _how(flags, _RESOLVE_NO_SYMLINKS))
+    except OSError as error:
+        if error.errno in _UNDECIDED:
+            return None
+        raise
+
+
+def open_beneath(folder: int, path: str, flags: int) -> int:
+    """Open a relative path. Raises OSError, with EXDEV if a link or ``..`` would leave ``folder``."""
+    for _ in range(_TRIES):
+        try:
+            return _openat2(folder, path, _how(flags, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS))
+        except BlockingIOError as error:
+            failed = error
+    raise failed
+
+
+def _openat2(folder: int, path: str, how: Any) -> int:
+    raw = os.fsencode(path)
+    if b"\0" in raw:
+        raise ValueError("embedded null byte")
+    descriptor: int = _syscall()(_NUMBER, folder, raw, how, _SIZE)
+    if descriptor < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), path)
+    return descriptor
 
 
 class Reached(Value):

@@ -22,6 +22,7 @@ from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
+from asyncstate.render.jinja_options import options_of, read_header
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -32,7 +33,16 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import SlsFile
 
 
-__all__ = ["CallableMap", "Files", "RenderContext", "Rendered", "parse_pipe", "render_sls", "render_text"]
+__all__ = [
+    "CallableMap",
+    "Files",
+    "RenderContext",
+    "Rendered",
+    "parse_pipe",
+    "render_jinja",
+    "render_sls",
+    "render_text",
+]
 
 logger: Final = get_logger(__name__)
 
@@ -232,7 +242,7 @@ def _run(
     decrypted: list[str] = []
     for stage in stages:
         if stage.name == "jinja" and isinstance(data, str):
-            data = _jinja(data, context, stage.argline, template_env, is_file=data is text)
+            data = render_jinja(data, context, stage.argline, template_env=template_env, is_file=data is text)
             continue
         if isinstance(data, str) and data != text:
             from asyncstate.render.source_lines import SourceLines  # noqa: PLC0415 - templates
@@ -288,10 +298,25 @@ def _yaml_program() -> tuple[Any, ...]:
     return made_by(yaml, dialect, compose, scalar)
 
 
-def _jinja(text: str, context: RenderContext, argline: str, template_env: str, *, is_file: bool) -> str:
-    from asyncstate.render import jinja  # noqa: PLC0415 - imported when a pipe asks for it
+def render_jinja(
+    text: str, context: RenderContext, argline: str = "", *, template_env: str = "jinja_sls_env", is_file: bool = False
+) -> str:
+    """Render a template. ``template_env`` names the option with Jinja's settings for this kind of template.
 
-    return jinja.render(text, context, argline, template_env=template_env, is_file=is_file)
+    ``is_file``: the text is the content of the context's file, so that its compiled form may be kept. Jinja itself is
+    imported only for text that holds template syntax; other text passes through unchanged, except for the line breaks
+    that Jinja would normalise. Raises RenderError with Salt's wording, the file (that of an imported template if the
+    error is there) and the line.
+    """
+    if argline and argline != "-s":
+        raise RenderError(f"Unknown renderer option: {argline}", file=context.path, line=1)
+    source = read_header(text, options_of(context.opts, template_env))
+    if not source.options.template_syntax_in(source.text):
+        return source.text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in source.text else source.text
+    from asyncstate.render.jinja import rendered  # noqa: PLC0415 - as above
+
+    result = rendered(source, text, context, sls=template_env == "jinja_sls_env", is_file=is_file)
+    return f"{result}\n" if source.text.endswith("\n") else result
 
 
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 from asyncstate import filesystem
 from asyncstate.errors import PathRefused
-from asyncstate.filesystem import openat2
+from asyncstate.filesystem import rule
 
 NOBODY = 65534
 SECRET = b"root:secret\n"
@@ -24,8 +24,8 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root is led astray;
 def way(request, monkeypatch):
     """Both ways to a descriptor: with the kernel's call, and where it is missing."""
     if request.param == "by parts":
-        monkeypatch.setattr(openat2, "is_available", lambda: False)
-    elif not openat2.is_available():
+        monkeypatch.setattr(rule, "has_openat2", lambda: False)
+    elif not rule.has_openat2():
         pytest.skip("this kernel has no openat2")
     return request.param
 

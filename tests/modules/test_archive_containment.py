@@ -10,7 +10,7 @@ import pytest
 from asyncstate.modules.archive.containment import extract_member, set_directory_modes
 
 from asyncstate.errors import CommandExecutionError, PathRefused
-from asyncstate.filesystem import Beneath, openat2
+from asyncstate.filesystem import Beneath, rule
 
 WAYS = ["openat2", "by parts"]
 
@@ -18,8 +18,8 @@ WAYS = ["openat2", "by parts"]
 @pytest.fixture
 def way(request, monkeypatch):
     if request.param == "by parts":
-        monkeypatch.setattr(openat2, "is_available", lambda: False)
-    elif not openat2.is_available():
+        monkeypatch.setattr(rule, "has_openat2", lambda: False)
+    elif not rule.has_openat2():
         pytest.skip("this kernel has no openat2")
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError, RunCancelled
-from asyncstate.render import jinja
+from asyncstate.render import render_jinja
 from asyncstate.render.context import RenderContext
 from asyncstate.sources.fileclient import MemoryFileClient, SlsFile
 
@@ -67,7 +67,7 @@ def context(opts=None, **extra):
 
 
 def render(text, opts=None, **extra):
-    return jinja.render(text, context(opts, **extra))
+    return render_jinja(text, context(opts, **extra))
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_an_imported_template_follows_a_changed_file():
     files = {"base": {"v.jinja": "{% set v = 1 %}"}}
     ctx = RenderContext(salt={}, grains={}, pillar={}, opts={}, fileclient=MemoryFileClient(files), sls="a")
     text = "{% from 'v.jinja' import v %}{{ v }}"
-    assert jinja.render(text, ctx) == "1"
+    assert render_jinja(text, ctx) == "1"
     files["base"]["v.jinja"] = "{% set v = 2 %}"
-    assert jinja.render(text, ctx) == "2"
+    assert render_jinja(text, ctx) == "2"
 
 
 def test_renderings_do_not_see_each_others_variables():
@@ -236,8 +236,8 @@ def test_allow_undefined():
 
 def test_unknown_renderer_option():
     with pytest.raises(RenderError, match="Unknown renderer option: -x"):
-        jinja.render("a", context(), "-x")
-    assert jinja.render("a", context(), "-s") == "a"
+        render_jinja("a", context(), "-x")
+    assert render_jinja("a", context(), "-s") == "a"
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_unknown_renderer_option():
     ],
 )
 def test_environment_options(opts, env, text):
-    assert jinja.render("{% if true %}\nx\n{% endif %}\n", context(opts), template_env=env) == text
+    assert render_jinja("{% if true %}\nx\n{% endif %}\n", context(opts), template_env=env) == text
 
 
 def test_unknown_environment_options_are_warned_of(caplog):
@@ -297,7 +297,7 @@ def test_lines_count_the_header():
 
 def test_file_templates_have_no_sls_variables():
     text = "{{ sls is defined }} {{ tpldir is defined }} {{ saltenv }} {{ name }}"
-    assert jinja.render(text, context(name="/etc/x"), template_env="jinja_env") == "False False base /etc/x"
+    assert render_jinja(text, context(name="/etc/x"), template_env="jinja_env") == "False False base /etc/x"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from record_answers import DATA, LIST, recorded
 
 from asyncstate.errors import RenderError
-from asyncstate.render import jinja
+from asyncstate.render import render_jinja
 from asyncstate.render.context import RenderContext
 from asyncstate.sources.fileclient import MemoryFileClient
 
@@ -21,7 +21,7 @@ def render(template):
         sls="a",
         extra={**DATA, "l": LIST},
     )
-    return jinja.render(template, context)
+    return render_jinja(template, context)
 
 
 ANSWERS = recorded("template")

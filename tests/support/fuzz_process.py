@@ -29,7 +29,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.filesystem import openat2
+from asyncstate.filesystem import rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +160,7 @@ def watch(beside: str, report: int) -> None:
 
         return functools.wraps(original)(look)
 
-    original_readlink, open_path = os.readlink, openat2._open
+    original_readlink, open_path = os.readlink, rule._openat2
 
     def looked(folder: int, path: str, how: Any) -> int:
         at = "" if folder < 0 else original_readlink(f"/proc/self/fd/{folder}")
@@ -169,7 +169,7 @@ def watch(beside: str, report: int) -> None:
 
     for name in LOOKS:
         setattr(os, name, telling(name, getattr(os, name)))
-    openat2._open = looked
+    rule._openat2 = looked
     sys.addaudithook(hook)
 
 

@@ -8,7 +8,7 @@ import stat
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.filesystem import openat2
+from asyncstate.filesystem import rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def protect_links(monkeypatch: pytest.MonkeyPatch, base: Path) -> None:
     monkeypatch.setitem(_GUARDED, "base", f"{base}/")
     for name in ("open", "stat", "lstat", "access", "listdir", "scandir", "readlink"):
         monkeypatch.setattr(os, name, partial(_guarded, getattr(os, name), name not in ("lstat", "readlink")))
-    monkeypatch.setattr(openat2, "_open", partial(_opened, openat2._open))
+    monkeypatch.setattr(rule, "_openat2", partial(_opened, rule._openat2))
 
 
 def _opened(original: Callable[..., int], folder: int, path: str, how: Any) -> int:
