@@ -44,21 +44,18 @@ if TYPE_CHECKING:
 @selection_options
 @selection_option(
     "--file",
-    metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="Apply this file, from any folder, instead of SLS files. It cannot include, extend or exclude anything. Give "
     "it again with the --plan or --resume of such a run.",
 )
 @selection_option(
     "--plan",
-    metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, allow_dash=False),
     help="Apply the plan that --plan-out saved. SLS files, --exclude, --id and --saltenv come from FILE. If the tree "
     "compiles to another plan by now, say what differs, and do nothing.",
 )
 @option(
     "--plan-out",
-    metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
     help="Save the plan of a dry run to FILE. It has no secrets, is reviewed, and then applied with --plan.",
@@ -99,7 +96,6 @@ if TYPE_CHECKING:
 @option(
     "--races",
     rare=True,
-    metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
     help="Write the races that --trace-effects sees to FILE, as JSON.",

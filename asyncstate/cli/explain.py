@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 @compiled_options
 @option(
     "--events",
-    metavar="FILE",
     type=click.Path(dir_okay=False, exists=True, allow_dash=True),
     help="Also show what the state really waited for, how long, and its outcome. FILE has the events of a run (apply "
     "--out jsonl > FILE); - is standard input.",

@@ -287,7 +287,6 @@ def general_options() -> list[click.Parameter]:
         ),
         Option(
             ["--log-file"],
-            metavar="FILE",
             type=click.Path(dir_okay=False),
             help="Append the log to FILE, at the level of --log-level; standard error then gets warnings only.",
             **shared,

@@ -260,8 +260,7 @@ wait_option: Callable[[Any], Any] = run_option(
     type=click.FloatRange(min=0),
     default=0.0,
     help="Wait this long for another run to end, with --resume also for programs that a killed run left running "
-    "(default: 30). "
-    "Only one run at a time may change this machine; dry runs never wait.",
+    "(default: 30). Only one run at a time may change this machine; dry runs never wait.",
 )
 
 grace_option: Callable[[Any], Any] = run_option(
@@ -320,9 +319,8 @@ run_options: Callable[[Any], Any] = together(
         rare=True,
         metavar="SEED",
         type=int,
-        help="Start states in a random order that the requisites allow; the same SEED gives the same order. "
-        "Shows which "
-        "requisites are missing.",
+        help="Start states in a random order that the requisites allow; the same SEED gives the same order. Shows "
+        "which requisites are missing.",
     ),
 )
 """Execution of a run."""
@@ -333,8 +331,7 @@ display_options: Callable[[Any], Any] = together(
         type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
         metavar="FORM",
         help="Detail in which each state is shown: brief, full, terse, mixed, changes or filter. brief (on a "
-        "terminal): "
-        "a line if it changed something, all of it if it failed; full: default elsewhere; terse: one line; "
+        "terminal): a line if it changed something, all of it if it failed; full: default elsewhere; terse: one line; "
         "mixed: full if it failed; changes: full if it failed or changed; filter: by state_output_exclude and "
         "state_output_terse of the configuration. Append _id to show IDs instead of names.",
     ),
@@ -370,7 +367,6 @@ outcome_options: Callable[[Any], Any] = together(
     option(
         "--junit",
         rare=True,
-        metavar="FILE",
         type=click.Path(dir_okay=False),
         callback=_tell_console,
         help="Write the result to FILE as JUnit XML, for a CI server.",
@@ -395,9 +391,8 @@ report_options: Callable[[Any], Any] = together(
         rare=True,
         default="auto",
         type=click.Choice(["auto", "live", "plain", "none"]),
-        help="Show progress on standard error: a live display, or a line for each state that changed something, "
-        "failed or took a second (plain). auto: live on a terminal; else plain, unless the answer is data or -q is "
-        "given.",
+        help="Show progress on standard error: a live display, or a line for each state that changed something, failed "
+        "or took a second (plain). auto: live on a terminal; else plain, unless the answer is data or -q is given.",
     ),
     outcome_options,
     option(
@@ -417,8 +412,7 @@ report_options: Callable[[Any], Any] = together(
         metavar="FILE.html",
         type=click.Path(dir_okay=False),
         callback=in_a_directory,
-        help="Write the run as one HTML page. It shows when each state ran, what waits for what, and every diff, "
-        "and "
+        help="Write the run as one HTML page. It shows when each state ran, what waits for what, and every diff, and "
         "needs no network.",
     ),
 )
@@ -435,7 +429,6 @@ traces_option: Callable[[Any], Any] = option(
 metrics_option: Callable[[Any], Any] = option(
     "--metrics",
     rare=True,
-    metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=_tell_console,
     help="Write metrics of the run to FILE, for the textfile collector of Prometheus: exit code, time, and how many "

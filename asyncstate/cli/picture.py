@@ -32,7 +32,6 @@ picture_options: Callable[[Any], Any] = together(
     ),
     option(
         "--output",
-        metavar="FILE",
         type=click.Path(dir_okay=False),
         help="Write to FILE instead of standard output.",
     ),

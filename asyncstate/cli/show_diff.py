@@ -34,7 +34,6 @@ _RUN: Final = "run:"
 @selection_options
 @selection_option(
     "--file",
-    metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="The SLS file that the plan was made from with --file. Only the command line names a file to compile.",
 )

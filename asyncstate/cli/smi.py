@@ -88,7 +88,6 @@ def show(console: Console, /, module: str, **options: Any) -> None:
 @option("--as", "virtual_name", metavar="NAME", help="The virtual name. Default: the module's.")
 @option(
     "--output",
-    metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write to FILE, which must not exist.",
 )

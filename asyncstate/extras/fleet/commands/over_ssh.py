@@ -35,7 +35,6 @@ def way_options(function: Any) -> Any:
             "--ssh-known-hosts",
             section="Run",
             multiple=True,
-            metavar="FILE",
             type=click.Path(exists=True, dir_okay=False),
             help="File with the keys of hosts, instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts; repeatable.",
         ),

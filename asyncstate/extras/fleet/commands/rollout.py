@@ -45,8 +45,7 @@ def rollout_options(function: Any) -> Any:
             multiple=True,
             metavar="NAME=N",
             help="Number of states with this fleet_lane that run at once across all hosts; repeatable. Default: one, "
-            "or "
-            "what `fleet_lanes` says.",
+            "or what `fleet_lanes` says.",
         ),
     )
     for decorate in reversed(decorators):
