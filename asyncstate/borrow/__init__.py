@@ -22,7 +22,6 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
 AUTO: Final = "auto"
 OFF: Final = "off"
 WORKER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")

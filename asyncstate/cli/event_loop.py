@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
-
 log: Final = get_logger(__name__)
 
 T = TypeVar("T")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
 
-
 _OVERRIDES = {
     "pillar": "pillar",
     "grains": "grains_override",

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from asyncstate.report.traces import RunTrace, Waits
     from asyncstate.runtime import StateRuntime
 
-
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _PROTOCOL = "http/protobuf"
 

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
     import msgspec
 
-
 __all__ = ["Settings", "default_files", "find_project", "load_settings"]
-
 
 log: Final = get_logger(__name__)
 

@@ -22,7 +22,6 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-
 DEEPEST: Final = 100
 """Limit of the levels of nesting."""
 MOST_REPEATED: Final = 1_000_000

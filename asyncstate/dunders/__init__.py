@@ -94,7 +94,6 @@ __all__ = [
     "would_change",
 ]
 
-
 NOT_TOLD: Final = "__not_told__"
 """Key of a row of a dry run, True if what the state will do cannot be told before something else has happened."""
 

@@ -23,7 +23,6 @@ from asyncstate.pattern import lazy_pattern
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
-
 FOUND_BY_POINT: Final = frozenset({
     "none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs", "devtmpfs", "cgroup",
     "nfs", "nfs4", "glusterfs", "btrfs", "ceph",

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from asyncstate.dunders.context import Deed
 
-
 _AT_EMPTY_PATH = 0x1000
 _DEEDS: tuple[Deed, ...] = ("created", "changed", "removed", "removed in part")
 

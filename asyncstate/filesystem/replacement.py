@@ -30,7 +30,6 @@ from .reading import open_read
 if TYPE_CHECKING:
     from types import TracebackType
 
-
 _CHUNK = 1 << 20
 UNSYNCED: Final = "asyncstate.unsynced"
 """The key of ``__context__`` under which new files are recorded, by device: at most one more than `FEW`."""

@@ -41,7 +41,6 @@ __all__ = [
     "interface_of",
 ]
 
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SUPPORTED = "__smi_supported__"

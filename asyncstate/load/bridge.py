@@ -36,7 +36,6 @@ from asyncstate.salt_compat import agree_on
 if TYPE_CHECKING:
     from asyncstate.dunders.context import CallContext
 
-
 _USES = (
     "len iter getitem contains str int float index eq ne lt le gt ge add radd call format setitem delitem enter mod or"
 ).split()

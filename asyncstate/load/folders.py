@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from asyncstate.dunders import FileRoots, PluginKind
 
-
 FOLDER_OPTIONS: dict[PluginKind, str] = {
     "states": "states_dirs",
     "modules": "module_dirs",

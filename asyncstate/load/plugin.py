@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-
 _KINDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "str": ("a text", (str,)),
     "bool": ("true or false", (bool,)),

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from asyncstate.load.folders import PluginFile
 
-
 log: logging.Logger = get_logger(__name__)
 
 _TAG = {"modules": "module", "renderers": "render"}

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from asyncstate.redact import Redactor
 
-
 __all__ = ["RimFilter", "hide_secrets"]
-
 
 PROFILE: Final = 15
 TRACE: Final = 5

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Bindings = Sequence[tuple[ContextVar[Any], Any]]
 
-
 _PREFIX: Final = "structlog_"
 FIELDS: Final = ("tag", "sls", "run_id", "host")
 _lock = threading.Lock()

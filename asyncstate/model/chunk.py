@@ -17,7 +17,6 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 MOD_INIT: Final = "mod_init"
 """``mod_init(low)``: called once a run, before the first state of the module."""
 

@@ -28,7 +28,6 @@ from asyncstate.redact.forms import TELLING, forms
 if TYPE_CHECKING:
     from asyncstate.errors import Issue
 
-
 _K = TypeVar("_K")
 
 MASK: Final = "**********"

@@ -18,7 +18,6 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 _CODE_FOLLOWS = re.compile(r"::[ ]*$", re.MULTILINE)
 _STARRED = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 TITLES = {"states": "State", "modules": "Execution module"}

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from asyncstate.render.source_lines import SourceLines
     from asyncstate.sources.fileclient import SlsFile
 
-
 __all__ = [
     "CallableMap",
     "Files",

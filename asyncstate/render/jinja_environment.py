@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from asyncstate.render.jinja_options import Options
     from asyncstate.render.kept import Kept
 
-
 _SCALARS: Final = frozenset({str, int, bool, float, type(None)})
 _PATTERNS = ("regex_match", "regex_replace", "regex_search")
 _GENERATING = ("combinations", "combinations_with_replacement", "permutations", "product")

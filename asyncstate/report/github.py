@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from asyncstate.errors import Issue
     from asyncstate.model.result import HostResult
 
-
 _COMMAND = re.compile(r"(?:^|(?<=\r))[^\S\n]*:(?=:)|##(?=\[)", re.MULTILINE)
 """The first characters of a command: ``::error::`` at the beginning of a line, or ``##[error]`` anywhere."""
 

@@ -28,7 +28,6 @@ from asyncstate.errors import AsyncStateError, CommandExecutionError, Invocation
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-
 SALT: Final = "salt"
 """The name of the package."""
 OURS: Final[Mapping[str, type[Exception]]] = {

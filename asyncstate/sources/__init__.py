@@ -15,7 +15,6 @@ from asyncstate.model.event import RENDER, Phase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
 _noted: ContextVar[list[Phase] | None] = ContextVar("asyncstate_phases", default=None)
 _all: ContextVar[list[Phase] | None] = ContextVar("asyncstate_all_phases", default=None)
 

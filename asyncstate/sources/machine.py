@@ -12,7 +12,6 @@ from asyncstate.pattern import lazy_pattern
 if TYPE_CHECKING:
     from asyncstate.sources.packages.known import KnownPackages
 
-
 _PRINTABLE: Final = lazy_pattern(rb"[ -~]+")
 
 

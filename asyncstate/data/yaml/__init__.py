@@ -19,7 +19,6 @@ from asyncstate.errors import RenderError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 _EventParser: Callable[[str], Any]
 try:
     from yaml._yaml import CParser as _EventParser

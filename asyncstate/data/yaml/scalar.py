@@ -24,7 +24,6 @@ from asyncstate.pattern import lazy_pattern
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 PREFIX: Final = "tag:yaml.org,2002:"
 MERGE: Final = f"{PREFIX}merge"
 VALUE: Final = f"{PREFIX}value"

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.redact import Secrets
 
-
 _WAITS: Final = ("timeout", "gather_job_timeout", "show_ip")
 """Salt's arguments about polling hosts, ignored here: hosts give signs of life unasked."""
 
