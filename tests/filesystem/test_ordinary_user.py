@@ -21,6 +21,7 @@ DOOR = """
     import json, os, sys
     from asyncstate import filesystem
     from asyncstate.errors import PathRefused
+    from asyncstate.filesystem import beneath, trees  # imported on first use, when the user may not reach them
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
     os.umask(0o022)
     os.chdir(sys.argv[1])
