@@ -519,23 +519,22 @@ async def test_a_call_that_was_kept_too_long_fails_where_no_thread_can_be_expect
     assert await first
 
 
-async def test_a_call_that_is_cancelled_while_it_gets_no_thread_is_just_cancelled(workers, monkeypatch):
-    strand, release, wrong = Strand(), threading.Event(), []
-    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: wrong.append(context["message"]))
+async def test_a_call_that_is_cancelled_while_it_gets_no_thread_is_just_cancelled(workers, patient, monkeypatch):
+    strand, release = Strand(), threading.Event()
     first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
-    await until(lambda: workers.live)
     second = asyncio.create_task(workers.run(int, strand=strand))
+    await asyncio.sleep(0)
 
     def refuse(_job):
         second.cancel()
         raise LoaderError("no further thread")
 
-    monkeypatch.setattr(workers, "_submit", refuse)
+    monkeypatch.setattr("asyncstate.load.threads.SHORT", 0.0)
+    strand._look(asyncio.get_running_loop(), refuse)
     with pytest.raises(asyncio.CancelledError):
         await second
     release.set()
     assert await first
-    assert wrong == []
 
 
 async def test_the_end_of_a_call_spares_children_of_the_call_before_it(workers, patient):
