@@ -28,7 +28,7 @@ from asyncstate.process.ending import release
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.affinity import LoopAffinity
-from asyncstate.run.loop_bound import loop_bound
+from asyncstate.run.loop_end import loop_bound
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import ModuleTraits, Supervisor
+    from asyncstate.run.dispatch import ModuleTraits, SharedWork, Supervisor
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared_work import SharedWork
 
 SLS = "bench"
 _DATABASES = 20

@@ -12,7 +12,7 @@ from asyncstate.model.dag import FOOTPRINT, GROUP
 from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkStarted
 from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.model.walk import edges_beyond, is_grouped
-from asyncstate.run.shared_work import SharedWork
+from asyncstate.run.dispatch import SharedWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch, Findings, ModuleTraits, Supervisor
+    from asyncstate.run.dispatch import Dispatch, Findings, ModuleTraits, SharedWork, Supervisor
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared_work import SharedWork
 
 
 class DelegatingDispatch:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Outcome, Race, Row
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared_work import SharedWork
 
 
 GRACE = 3.0
@@ -33,6 +32,20 @@ class ModuleTraits(msgspec.Struct, frozen=True):
 
     exclusive: bool = False
     lane: str = ""
+
+
+class SharedWork(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="shared"):
+    """The effects of a common call on other states, kept before the row of the state ``tag`` that made the call.
+
+    ``rows`` are the rows of states that need no call of their own; ``changes`` are to be added to the rows of states
+    that run on their own, each with a text for the comment. ``kept`` is the data that members of a transaction share
+    after this one. States are named by their tags.
+    """
+
+    tag: str
+    rows: dict[str, dict[str, Any]] = {}
+    changes: dict[str, tuple[dict[str, Any], str]] = {}
+    kept: dict[str, Any] = {}
 
 
 class Fetch(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ import msgspec
 from asyncstate.journal.entry import is_event, read_event
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
 from asyncstate.model.result import wrong_in_row
+from asyncstate.run.dispatch import SharedWork
 from asyncstate.run.rows import was_cut_off
-from asyncstate.run.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

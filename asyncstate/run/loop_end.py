@@ -1,4 +1,4 @@
-"""LoopEnd: detects that an event loop was closed, or that the program ends, under a run.
+"""LoopEnd: detects that an event loop was closed, or that the program ends, under a run or other work.
 
 A closed loop runs no code any more: no task is cancelled, no ``finally`` is reached. It only drops its timers. So a
 timer that never fires holds the only reference to an object, whose finaliser is called when the loop drops it.
@@ -11,13 +11,18 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.process.descriptors import Thread
+from asyncstate.run.cleanup import clear_cut_off
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from asyncstate.load.threads import WorkerThreads
+    from asyncstate.run.lock import RunLock
 
 LOOP_CLOSED = "its event loop was closed"
 """The reason in the report of a run whose loop was closed."""
@@ -129,3 +134,32 @@ def close_task(task: asyncio.Task[Any]) -> None:
     except BaseException:  # noqa: BLE001 - the state has its row, and said enough
         asyncio.tasks._unregister_task(task)  # noqa: SLF001 - documented for those who make tasks of their own
     task.cancel()
+
+
+@contextmanager
+def loop_bound(workers: WorkerThreads, held: RunLock | None = None) -> Iterator[None]:
+    """Cancel the work of ``workers`` in the block if its loop is closed, or if the program ends.
+
+    A closed loop never leaves the block, so the lock ``held`` is then released in the background, after the last
+    process has ended.
+    """
+
+    def closed() -> None:
+        release = held.hand_over() if held is not None else None
+        workers.cut_off(LOOP_CLOSED)
+        in_background(partial(_clear, release))
+
+    end = LoopEnd(closed, lambda: workers.cut_off(PROGRAM_ENDED))
+    end.start()
+    try:
+        yield
+    finally:
+        end.stop()
+
+
+def _clear(release: Callable[[], None] | None) -> None:
+    try:
+        clear_cut_off()
+    finally:
+        if release is not None:
+            release()

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch
+    from asyncstate.run.dispatch import Dispatch, SharedWork
     from asyncstate.run.earlier_runs import EarlierRuns, Ended
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared_work import SharedWork
 
 _HARMLESS = frozenset({"test"})
 """State modules that touch nothing, so that a cut-off call leaves nothing either."""

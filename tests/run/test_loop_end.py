@@ -14,8 +14,7 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.process.ending import reaper
 from asyncstate.run.lock import RunLock
-from asyncstate.run.loop_bound import loop_bound
-from asyncstate.run.loop_end import LOOP_CLOSED, LoopEnd
+from asyncstate.run.loop_end import LOOP_CLOSED, LoopEnd, loop_bound
 
 LOOPS = ["asyncio", pytest.param("uvloop", marks=pytest.mark.skipif(not find_spec("uvloop"), reason="needs uvloop"))]
 

@@ -26,9 +26,9 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN
 from asyncstate.run.chunk.aggregation import Aggregation
 from asyncstate.run.chunk.call import Caller
+from asyncstate.run.dispatch import SharedWork
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_retry
-from asyncstate.run.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Coroutine

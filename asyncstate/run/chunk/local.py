@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.foresight import Foresight
     from asyncstate.run.chunk.loop_watch import LoopWatch
-    from asyncstate.run.dispatch import Supervisor
+    from asyncstate.run.dispatch import SharedWork, Supervisor
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared_work import SharedWork
 
 
 class LocalDispatch:
