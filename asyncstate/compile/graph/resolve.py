@@ -221,15 +221,15 @@ class Resolver:
                 self._require(number, other, kind)
 
     def _require(self, number: int, node: int, kind: int) -> None:
-        """Make a draft, and its check if there is one, wait for a node."""
+        """Make a draft, and before it its check if there is one, wait for a node: Salt looks for cycles in that order."""
         graph = self._graph
         if not graph.require(number, node, kind):
             return
-        graph.add_edge(node, number, kind)
         if graph.check_of:
             check = graph.check_of.get(number)
             if check is not None:
                 graph.add_edge(node, check, kind)
+        graph.add_edge(node, number, kind)
 
     def _prereq(self, asking: int, target: int) -> None:
         """Add the edges of one ``prereq``: the target gets a second node, its CHECK, which runs it in test mode.

@@ -86,6 +86,16 @@ def test_each_link_is_a_requisite_as_the_file_has_it(states, expected):
     assert shortest == first == expected
 
 
+def test_the_search_enters_the_check_of_a_state_before_the_state():
+    first, _ = links("""
+a: test.nop
+b: {test.nop: [{require: [a]}]}
+c: {test.nop: [{prereq: [b, d]}]}
+d: {test.nop: [{require: [b]}, {prereq: [a]}]}
+""")
+    assert first == [("d", "require", "b"), ("c", "prereq", "d"), ("b", "prereq", "c")]
+
+
 def test_a_name_is_shown_where_it_is_not_the_id():
     tree = "a: {test.nop: [{name: n}, {require: [b]}]}\nb: {test.nop: [{require: [n]}]}\n"
     [issue] = mistakes(tree)
