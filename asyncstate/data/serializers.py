@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "yaml": {"default_flow_style": False},
-    "json": {"indent": 2, "separators": (",", ": "), "sort_keys": True},
+    "json": {"indent": 2, "separators": (",", ": "), "sort_keys": True, "ensure_ascii": False},
 }
-_UNICODE: dict[str, dict[str, Any]] = {"yaml": {"allow_unicode": True}, "json": {"ensure_ascii": False}}
+_UNICODE: dict[str, dict[str, Any]] = {"yaml": {"allow_unicode": True}}
 
 
 def names() -> set[str]:
@@ -41,7 +41,7 @@ def deserialize(serializer: str, text: str, options: dict[str, Any]) -> Any:
 
 _DUMP: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "yaml": lambda data, options: formats.yaml_text(data, **options),
-    "json": lambda data, options: formats.json_text(data, **{"ensure_ascii": True, **options}),
+    "json": lambda data, options: formats.json_text(data, **options),
     "configparser": lambda data, options: formats.ini_text(data, **options),
 }
 _LOAD: dict[str, Callable[[str, dict[str, Any]], Any]] = {

@@ -219,6 +219,8 @@ def test_rename_keeps_a_link_a_link(plugins, tmp_path):
     [
         ("yaml", {"b": 1, "a": {"x": [1, "two"], "y": None}}, "a:\n  x:\n  - 1\n  - two\n  y: null\nb: 1\n"),
         ("json", {"b": 1, "a": [1]}, '{\n  "a": [\n    1\n  ],\n  "b": 1\n}\n'),
+        ("json", {"u": "\u00e9"}, '{\n  "u": "\u00e9"\n}\n'),
+        ("yaml", {"u": "\u00e9"}, 'u: "\\xE9"\n'),
         ("configparser", {"s": {"k": "v"}}, "[s]\nk = v\n\n\n"),
     ],
 )
@@ -230,7 +232,7 @@ def test_serialize(plugins, tmp_path, serializer, dataset, text):
     assert (dry["result"], dry["changes"]) == (None, {"newfile": str(path)})
     assert dry["comment"] == f"Dataset will be serialized and stored into {path}"
     assert (real["changes"], real["comment"]) == ({"diff": "New file"}, f"File {path} updated")
-    assert (path.read_text(), mode_of(path)) == (text, 0o600)
+    assert (path.read_text("utf-8"), mode_of(path)) == (text, 0o600)
     assert again["changes"] == {}
 
 
