@@ -224,7 +224,7 @@ async def wait_script(name: str, **kwargs: Any) -> Row:
     return unchanged(name)
 
 
-async def wait_call(name: str, func: Any = None, **kwargs: Any) -> Row:
+async def wait_call(name: str, func: Callable[..., Any], **kwargs: Any) -> Row:
     """Do nothing: only a watched state that changed makes the call. Takes the arguments of ``cmd.call``.
 
     Example::

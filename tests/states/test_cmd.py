@@ -193,8 +193,13 @@ def test_stateful_dry_run_with_a_command_of_its_own(plugins):
 
 @pytest.mark.parametrize("function", ["wait", "watch", "wait_script", "wait_call"])
 def test_waiting_states_do_nothing(plugins, function):
-    row = plugins.state(f"cmd.{function}", name="false", cwd="/nope", source="salt://nope")
+    row = plugins.state(f"cmd.{function}", name="false", cwd="/nope", source="salt://nope", func=print)
     assert row == {"name": "false", "result": True, "comment": "", "changes": {}}
+
+
+def test_a_call_that_waits_needs_its_function(plugins):
+    with pytest.raises(TypeError, match="func"):  # which is a missing parameter of the state
+        plugins.state("cmd.wait_call", name="x")
 
 
 SCRIPT = '#!/bin/sh\necho "$# $1"\n'
