@@ -90,15 +90,14 @@ async def show_notification(name: str, text: Any = None, **kwargs: Any) -> Row:
 
 
 async def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
-    """Return a row whose changes list the watched states that changed, unless ``changes`` is given."""
+    """Return a row whose changes list the watched states that changed, unless ``changes`` is given.
+
+    What is given is returned as it is: the ``changes: False`` of a ``configurable_test_state`` is no row, as in Salt.
+    """
     watched = (kwargs.get("__reqs__") or __low__.get("__reqs__", {})).get("watch", [])
     changed = [f"{chunk['state']}: {chunk['__id__']}" for chunk in watched if __running__[_tag(chunk)]["changes"]]
-    return _row(
-        name,
-        result=kwargs.get("result", True),
-        comment=kwargs.get("comment", "Watch statement fired."),
-        changes=kwargs.get("changes", {"Requisites with changes": changed}),
-    )
+    row = _row(name, result=kwargs.get("result", True), comment=kwargs.get("comment", "Watch statement fired."))
+    return row | {"changes": kwargs.get("changes", {"Requisites with changes": changed})}
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:

@@ -53,6 +53,18 @@ def test_mod_watch_replaces_a_failure_without_changes(sls, width):
     assert (rows["w"]["result"], rows["w"]["comment"]) == (True, "reacted")
 
 
+@pytest.mark.feature("F101")
+def test_mod_watch_of_a_configurable_state_without_changes_returns_no_row(sls, width):
+    rows = sls("""
+t: test.succeed_with_changes
+w: {test.configurable_test_state: [{changes: false}, {result: true}, {watch: [t]}]}
+after: {test.nop: [{require: [w]}]}
+""").rows(concurrency=width)
+    assert rows["w"]["result"] is False
+    assert rows["w"]["comment"].splitlines()[-1].endswith("'Changes' should be a dictionary.")
+    assert rows["after"]["comment"] == "One or more requisite failed: a.w"
+
+
 # --- mod_init
 
 

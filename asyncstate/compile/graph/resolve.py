@@ -221,7 +221,7 @@ class Resolver:
                 self._require(number, other, kind)
 
     def _require(self, number: int, node: int, kind: int) -> None:
-        """Make a draft, and before it its check if there is one, wait for a node: Salt looks for cycles in that order."""
+        """Make a draft wait for a node, and first its check if there is one: in that order Salt looks for cycles."""
         graph = self._graph
         if not graph.require(number, node, kind):
             return
