@@ -145,6 +145,23 @@ def test_retry_in_test_mode(sls):
     assert tree.log == ["test a"]
 
 
+@pytest.mark.feature("F084")
+@pytest.mark.parametrize("test", [False, True])
+def test_what_cannot_be_called_is_not_tried_again(tree, test, width):
+    tree.states |= {"x.needs": lambda name, must: None}
+    rows = tree.write(
+        {
+            "a.sls": "gone: {x.gone: [{retry: true}]}\nlacking: {x.needs: [{retry: true}]}\n"
+            "masked: {x.run: [{retry: true}, {umask: bogus}]}\n"
+        }
+    ).rows(test=test, concurrency=width)
+    assert rows.comments == {
+        "gone": "State 'x.gone' was not found in SLS 'a'\nReason: 'x.gone' is not available.\n",
+        "lacking": "Missing parameter must for state x.needs\n",
+        "masked": "Invalid umask: bogus\n",
+    }
+
+
 FAILHARD = "a: x.run\nbad: {{x.run: [{{result: false}}{0}]}}\nb: x.run\nc: {{x.run: [{{require: [bad]}}]}}\n"
 
 

@@ -237,10 +237,13 @@ class Invoker:
         return found
 
     async def _attempts(self, work: Work, chunk: LowChunk, lows: Lows, *, early: bool = False) -> Row:
-        """Call the function, and again as ``retry`` says. ``lows`` returns low data for each attempt."""
+        """Call the function, and again as ``retry`` says, but not if the low data names nothing callable.
+
+        ``lows`` returns low data for each attempt.
+        """
         setting = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not NodeKind.CHECK else _ONCE
         row = await self._caller.call(work, chunk, lows(), early=early and setting is _ONCE)
-        if setting is _ONCE:
+        if setting is _ONCE or row["__id__"] is None:
             return row
         from asyncstate.run.chunk.retry import RetryPolicy  # noqa: PLC0415 - few states are tried again
 
