@@ -168,7 +168,7 @@ def apply_extensions(
             elif isinstance(body[module], list) and isinstance(arguments, (list, str, dict)):
                 if not isinstance(arguments, list):
                     _warn_of_letters(extension, target, findings)
-                _extend_state(body[module], list(arguments))
+                _extend_state(body[module], list(arguments), (target, module), findings.copied)
             else:
                 _not_a_list(extension, target, findings)
             for argument in arguments if isinstance(arguments, list) else ():
@@ -186,8 +186,14 @@ def _target(data: dict[Any, Any], extension: Extension, module: str | None, name
     return found[0] if len(found) == 1 else None
 
 
-def _extend_state(existing: list[Any], arguments: list[Any]) -> None:
-    """Merge arguments into those of a state: requisites grow; the function and all other arguments are replaced."""
+def _extend_state(
+    existing: list[Any], arguments: list[Any], state: tuple[Any, str], copied: set[tuple[Any, Any, Any]]
+) -> None:
+    """Merge arguments into those of a state: requisites grow; the function and all other arguments are replaced.
+
+    As in Salt, states that ``use`` one state share the lists of its requisites. So what is ``copied`` is added once,
+    or the lists would double with each ``use``.
+    """
     for argument in arguments:
         updated = False
         for position, current in enumerate(existing):
@@ -197,8 +203,10 @@ def _extend_state(existing: list[Any], arguments: list[Any]) -> None:
             elif isinstance(argument, dict) and isinstance(current, dict) and argument and current:
                 key, current_key = next(iter(argument)), next(iter(current))
                 if key == current_key:
-                    if key in REQUISITE_KEYWORDS and isinstance(current[key], list) and isinstance(argument[key], list):
-                        current[key].extend(argument[key])
+                    own, given = current[key], argument[key]
+                    if key in REQUISITE_KEYWORDS and isinstance(own, list) and isinstance(given, list):
+                        known = own if (*state, key) in copied else ()
+                        own.extend([reference for reference in given if reference not in known])
                     else:
                         existing[position] = argument
                     updated = True

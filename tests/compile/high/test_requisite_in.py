@@ -150,6 +150,22 @@ c: {test.nop: [{use: [{test: b}]}]}
     assert args(tree, "c") == {"use": [{"test": "b"}], "y": 2}
 
 
+def test_requisites_that_many_states_use_stay_as_many_as_they_are():
+    tree = """
+x: test.nop
+y: test.nop
+b: {test.nop: [{require_any: [x]}]}
+c: {test.nop: [{require_any: [y]}]}
+twice: {test.nop: [{use: [%s]}]}
+"""
+    tree %= ", ".join(["{test: b}, {test: c}"] * 20)
+    tree += "".join(
+        f"u{i}: {{test.nop: [{{use: [{{test: {'bc'[i % 2]}}}, {{test: {'cb'[i % 2]}}}]}}]}}\n" for i in range(60)
+    )
+    for state in ("b", "c", "twice", "u0", "u59"):  # Salt lets b and c share a list, too
+        assert sorted(args(tree, state)["require_any"]) == ["x", "y"]
+
+
 @pytest.mark.parametrize("word", ["use", "use_in"])
 @pytest.mark.parametrize(
     ("name", "hint"), [("gone", "declare it, or remove it from {}"), ("othr", "did you mean 'other'?")]
