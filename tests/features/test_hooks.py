@@ -65,6 +65,16 @@ after: {test.nop: [{require: [w]}]}
     assert rows["after"]["comment"] == "One or more requisite failed: a.w"
 
 
+@pytest.mark.feature("F100")
+def test_a_listener_of_a_module_without_mod_watch_is_no_misspelling(tree):
+    tree.states |= {"y.nowatch": row}
+    tree.write({"a.sls": "l: {y.run: [{listen: [t]}]}\nt: {y.run: [{changes: {a: 1}}]}\nm: y.runn\n"})
+    rows = tree.report().rows
+    assert "'y.mod_watch' is not available" in rows["y_|-listener_l_|-l_|-mod_watch"]["comment"]
+    assert "warnings" not in rows["y_|-listener_l_|-l_|-mod_watch"]
+    assert rows["y_|-m_|-m_|-runn"]["warnings"] == ["Did you mean 'y.run'?"]
+
+
 # --- mod_init
 
 

@@ -126,7 +126,9 @@ class Caller:
         if chunk.sls:
             said = f"State '{name}' was not found in SLS '{chunk.sls}'\nReason: {reason}\n"
         row = unverified_row(given, said)
-        return {**row, "warnings": [f"Did you mean {suggestion!r}?"]} if suggestion else row
+        if not suggestion or name.endswith(f".{MOD_WATCH}"):  # which a listener asks for, and no word of the tree
+            return row
+        return {**row, "warnings": [f"Did you mean {suggestion!r}?"]}
 
     # calling
 
