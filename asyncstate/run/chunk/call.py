@@ -126,7 +126,7 @@ class Caller:
         if chunk.sls:
             said = f"State '{name}' was not found in SLS '{chunk.sls}'\nReason: {reason}\n"
         row = unverified_row(given, said)
-        if not suggestion or name.endswith(f".{MOD_WATCH}"):  # which a listener asks for, and no word of the tree
+        if not suggestion or name.endswith(f".{MOD_WATCH}"):  # a listener needs it; the tree does not name it
             return row
         return {**row, "warnings": [f"Did you mean {suggestion!r}?"]}
 
