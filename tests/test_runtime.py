@@ -113,6 +113,19 @@ async def test_a_run_is_started_once(tree):
         assert (await rt.apply(["web"])).ok
 
 
+async def test_a_run_that_two_tasks_enter_at_once_is_started_once(tree):
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
+        run = rt.run(await rt.compile(["web"]), wait=30)
+
+        async def enter():
+            async with run:
+                pass
+
+        first, *others = await asyncio.gather(enter(), enter(), enter(), return_exceptions=True)
+    assert first is None
+    assert all(isinstance(error, RuntimeError) and "started once" in str(error) for error in others)
+
+
 async def test_a_run_whose_block_is_left_at_once_by_an_exception_has_a_report(tree):
     async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
         async with asyncio.timeout(40):

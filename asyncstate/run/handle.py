@@ -64,8 +64,12 @@ class Feed:
                 return
             if self._news is not None:
                 raise RuntimeError("the events of this run have a reader already: start one task that passes them on")
-            self._news = anyio.Event()
-            await self._news.wait()
+            news = self._news = anyio.Event()
+            try:
+                await news.wait()
+            finally:  # a reader that is cancelled leaves the place to another
+                if self._news is news:
+                    self._news = None
 
 
 class Run:
@@ -95,6 +99,7 @@ class Run:
         self._lock = lock
         self._all_running = running
         self._end: anyio.Event | None = None
+        self._is_entered = False
         self._group: TaskGroup | None = None
         self._report: RunReport | None = None
         self._loop_end = LoopEnd(self._abandon, lambda: self.cancel(PROGRAM_ENDED))
@@ -173,10 +178,15 @@ class Run:
         EventLoopError.
         """
         self._affinity.require("async with runtime.run(…)")
-        if self._group is not None:
+        if self._is_entered:
             raise RuntimeError("a run is started once: ask the runtime for another one")
-        await import_backend(self._host.workers)
-        await self._lock.__aenter__()
+        self._is_entered = True
+        try:
+            await import_backend(self._host.workers)
+            await self._lock.__aenter__()
+        except BaseException:
+            self._is_entered = False
+            raise
         self._end = anyio.Event()
         self._loop_end.start()
         self._all_running.add(self)

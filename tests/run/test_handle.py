@@ -222,6 +222,20 @@ async def test_a_reader_that_left_gets_the_rest_when_it_comes_back(runtime):
     assert rest == list(range(event.seq + 1, rest[-1] + 1))
 
 
+async def test_a_reader_that_was_cancelled_comes_back(runtime, tmp_path):
+    async with runtime.run(await runtime.compile(["web"])) as run:
+        await until_it_sleeps(tmp_path)
+        seen = []
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    async for event in run:
+                        seen.append(event.seq)
+        run.cancel("done")
+        seen += [event.seq async for event in run]
+    assert seen == list(range(len(seen)))
+
+
 async def test_a_reader_that_comes_when_all_is_over_held_nothing_up(runtime):
     async with runtime.run(await runtime.compile(["quick"])) as run:
         await run.wait()
