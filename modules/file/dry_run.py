@@ -21,6 +21,7 @@ from .selinux import context_difference, require_relabelled
 from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
 
 NO_PARENT = "Parent directory not present"
+REPLACES_LINK = "Replace symbolic link with regular file"
 _TRUST = ("signed_by_any", "signed_by_all", "keyring", "gnupghome", "sig_backend")
 
 
@@ -71,12 +72,15 @@ def check_file_meta(
         readable = _is_readable(name, follow_symlinks=follow_symlinks)
         if found is None or not readable or not content.is_that_of(name, filesystem.stat(name)):
             old, new = read_bytes(name) if readable else b"", content.read()
-            changes["diff"] = diff_or_note(old, new, show_changes=True, template=True)
+            shown = diff_or_note(old, new, show_changes=True, template=True)
             significant = not lenient or lenient.significant(old, new)
-            if not changes["diff"]:
-                del changes["diff"]
+            if not shown and found is not None and not stat.S_ISREG(found.st_mode):
+                shown = REPLACES_LINK if stat.S_ISLNK(found.st_mode) else "New file"
+            if shown:
+                changes["diff"] = shown
     if found is not None:
-        changes.update(Wanted(user, group, mode).differences(found))
+        keeps_link = content is None and not follow_symlinks and stat.S_ISLNK(found.st_mode)
+        changes.update(Wanted(user, group, None if keeps_link else mode).differences(found))
         if attrs and any(attribute_difference(name, attrs) or ()):
             changes["attrs"] = attrs
         if any(context.values()):
@@ -184,9 +188,12 @@ def check_managed_changes(
             encoding=encoding,
             encoding_errors=encoding_errors,
         )
-        if makedirs is not None and changes and filesystem.foretells():
-            made = changes[1] if isinstance(changes, tuple) else changes
-            content = Content.of(contents, sfn, encoding, encoding_errors)
+        made = changes[1] if isinstance(changes, tuple) else changes
+        judges = makedirs is not None and filesystem.foretells()
+        content = Content.of(contents, sfn, encoding, encoding_errors) if judges else None
+        if content is not None and not follow_symlinks and filesystem.is_link(name):
+            made.setdefault("diff", REPLACES_LINK)
+        if makedirs is not None and judges and made:
             wanted = Wanted(user, group, mode)
             problem = _problem(name, content, wanted, made, follow_symlinks=follow_symlinks, makedirs=makedirs)
             if not problem and content is not None and content.data is None and made.keys() & {"newfile", "diff"}:
@@ -215,6 +222,9 @@ def _problem(
                 filesystem.open_read(content.path).close()
             if not filesystem.room_for(name, partial(makedirs_, name) if makedirs else None, follow=follow_symlinks):
                 return NO_PARENT
+            special = found is not None and not dangling and not stat.S_ISREG(found.st_mode)
+            if special and follow_symlinks and filesystem.is_link(name):
+                filesystem.open_read(name).close()  # a link to a pipe is refused, a pipe itself is replaced
             if filesystem.is_directory(name):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     except OSError as error:

@@ -17,7 +17,7 @@ from .attributes import check_attributes, require_settable
 from .backups import backup_if_asked
 from .content import Content, read_bytes
 from .diffs import Leniency, content_diff, diff_or_note
-from .dry_run import NO_PARENT, check_file_meta
+from .dry_run import NO_PARENT, REPLACES_LINK, check_file_meta
 from .hashes import disproof, unsigned
 from .modes import directory_mode, mode_text
 from .paths import expand
@@ -180,15 +180,16 @@ def _extras(name: str, ret: Row, attrs: Any, context: dict[str, str | None]) -> 
 
 
 def _behind(path: str, *, refusing: bool) -> os.stat_result | None:
-    """Return the status of a link's target; None if there is none, or if it may not be followed unless ``refusing``."""
+    """Return the status of a link's target; None if there is none, or, unless ``refusing``, if it cannot be read."""
     try:
-        return filesystem.stat(path)
+        found = filesystem.stat(path)
     except FileNotFoundError:
         return None
-    except PathRefused:
+    except (OSError, PathRefused):  # a link to itself, for instance
         if refusing:
             raise
         return None
+    return found if refusing or stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode) else None
 
 
 class _Placement:
@@ -252,7 +253,7 @@ class _Placement:
         content = self.content.read() if self.content is not None else b""
         old = read_bytes(path) if found is not None else b""
         difference = diff_or_note(old, content, show_changes=show_changes, template=True)
-        self.ret["changes"]["diff"] = difference or "Replace symbolic link with regular file"
+        self.ret["changes"]["diff"] = difference or REPLACES_LINK
         self.significant = not self.lenient or self.lenient.significant(old, content)
 
     def _replace(self, path: str, found: os.stat_result | None) -> None:

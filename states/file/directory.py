@@ -125,6 +125,8 @@ def _made(
         return failed(name, f"No directory to create {path} in", {} if is_dry_run() else changes)
     if problem := check.refusal(new=is_new or "forced" in changes):
         return failed(name, problem)
+    if changes and not is_new and filesystem.foretells() and (problem := _unnamed_owner(check)):
+        return failed(name, problem)
     if is_dry_run() or not changes:
         comment = _announcement(expected) if expected else f"The directory {path} is in the correct state"
         return would_change(name, comment, changes) if changes else unchanged(name, comment)
@@ -358,6 +360,15 @@ def _unchanged(wanted: dict[str, Any]) -> str:
     return "; ".join(f"Failed to change {kind} to {value}" for kind, value in wanted.items())
 
 
+def _unnamed_owner(check: _Check) -> str:
+    """Return the error of a directory whose content is to get an owner or group that is not given."""
+    problem = ""
+    for kind, value in (("user", check.user), ("group", check.group)):
+        if kind in check.recursion and not value and not isinstance(value, int):
+            problem = f"{kind} not specified, but configured as a target for recursive ownership management"
+    return problem
+
+
 def _settle(
     name: str,
     check: _Check,
@@ -378,10 +389,9 @@ def _settle(
         row, _ = __salt__["file.check_perms"](
             path, row, check.user, check.group, check.dir_mode, None, check.follow_symlinks
         )
-    for kind, value in (("user", check.user), ("group", check.group)):
-        if kind in check.recursion and not value and not isinstance(value, int):
-            row["result"] = False
-            row["comment"] = f"{kind} not specified, but configured as a target for recursive ownership management"
+    if problem := _unnamed_owner(check):
+        row["result"] = False
+        row["comment"] = problem
     if check.recursion:
         if "silent" in check.recursion:
             row["changes"] = {"recursion": "Changes silenced"}

@@ -177,7 +177,6 @@ def managed(
                 str(__env__),
                 contents,
                 skip_verify,
-                keep_mode,
                 verify_ssl=verify_ssl,
                 follow_symlinks=follow_symlinks,
                 new_file_diff=new_file_diff or bool(__opts__.get("new_file_diff")),
@@ -189,7 +188,7 @@ def managed(
                 **labels,
                 **trust,
                 **lenient,
-                **kwargs,
+                **{**kwargs, "keep_mode": keep_mode},  # a variable of a template may be named so
             )
             row = _dry_run(name, changes, show_changes=show_changes, lenient=any(lenient.values()))
             return (check_refused(name, check_cmd, tmp_dir, tmp_ext, row) if check_cmd else row) | notes

@@ -115,7 +115,7 @@ def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_
         return failed(name, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
         return unchanged(name, f"Directory {name} is not present")
-    if filesystem.foretells() and not (ignore_errors or older_than) and _holds_files(name, recurse=recurse):
+    if filesystem.foretells() and not older_than and not _prunable(name, recurse=recurse, ignore_errors=ignore_errors):
         return failed(name, f"Failed to remove directory {name}")
     if is_dry_run():
         return would_change(name, f"Directory {name} is set for removal", {"deleted": name})
@@ -129,11 +129,18 @@ def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_
     return unchanged(name) if recurse else changed(name, f"Removed directory {name}", {"deleted": name})
 
 
-def _holds_files(name: str, *, recurse: bool) -> bool:
-    """Return whether ``rmdir`` would fail: a link, or a directory that is not empty."""
-    if not recurse or filesystem.is_link(name):
-        return filesystem.is_link(name) or bool(filesystem.listdir(name))
-    return any(files for _, _, files in filesystem.walk(name))
+def _prunable(name: str, *, recurse: bool, ignore_errors: bool) -> bool:
+    """Return whether ``rmdir`` would succeed, or with ``ignore_errors`` remove anything. It removes no link."""
+    if filesystem.is_link(name):
+        return False
+    if not recurse:
+        return not filesystem.listdir(name)
+    if ignore_errors:
+        return any(not directories and not files for _, directories, files in filesystem.walk(name))
+    return not any(
+        files or any(filesystem.is_link(os.path.join(folder, each)) for each in directories)
+        for folder, directories, files in filesystem.walk(name)
+    )
 
 
 _DEPTHS = {"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of_hour": 4, "most_recent": 5}

@@ -249,10 +249,21 @@ def _directory_mode(mode: Any) -> str | None:
 
 
 def _holds(name: str, source: str) -> bool:
-    """Return whether removing ``name`` would also remove ``source``."""
+    """Return whether removing ``name`` would also remove ``source``, or the way to it."""
     if filesystem.is_link(name):
-        return False
-    inner, outer = os.path.realpath(source), os.path.realpath(name)
+        return _is_within(plain(source), name)
+    return _is_within(os.path.realpath(source), os.path.realpath(name))
+
+
+def _is_moved_into_itself(source: str, path: str) -> bool:
+    """Return whether ``path``, of which the last part is no link by then, lies in the directory ``source``."""
+    folder, name = os.path.split(path)
+    return not filesystem.is_link(source) and _is_within(
+        os.path.join(os.path.realpath(folder), name), os.path.realpath(source)
+    )
+
+
+def _is_within(inner: str, outer: str) -> bool:
     return inner == outer or inner.startswith(f"{outer}/")
 
 
@@ -284,7 +295,7 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
     problem = _unfit(path, occupied=occupied, make=partial(__salt__["file.makedirs"], path) if makedirs else None)
     if problem:
         return failed(name, problem)
-    if filesystem.foretells() and _holds(source, path):
+    if filesystem.foretells() and _is_moved_into_itself(source, path):
         return failed(name, f'Failed to move "{source}" to "{path}"')
     if is_dry_run():
         return would_change(name, f'File "{source}" is set to be moved to "{path}"')

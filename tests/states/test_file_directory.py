@@ -74,6 +74,17 @@ def test_recursion(plugins, tmp_path, recurse, file_mode, dir_mode):
     assert again["changes"] == {}
 
 
+@pytest.mark.parametrize("changes", [True, False])
+def test_a_dry_run_misses_the_owner_that_recursion_sets(plugins, tmp_path, changes):
+    path = tmp_path / "d"
+    path.mkdir(mode=0o700)
+    plugins.opts["foresight"] = True
+    mode = "755" if changes else "700"
+    dry, real, _ = plugins.three_runs("file.directory", name=str(path), mode=mode, recurse=["group"])
+    assert dry["result"] is real["result"] is not changes
+    assert dry["comment"] == real["comment"]
+
+
 def test_recursion_silent_and_max_depth(plugins, tmp_path):
     top = tmp_path / "d"
     (top / "a" / "b").mkdir(parents=True)

@@ -391,6 +391,50 @@ def test_links(plugins, tmp_path, follow):
     assert link.read_text() == "new\n"
 
 
+LINKS = {
+    "same": "text",
+    "empty": "none",
+    "loop": "loop",
+    "dangling": "nowhere",
+    "beyond": "text/x",
+    "device": "/dev/null",
+}
+
+
+@pytest.mark.parametrize("contents", ["old", ""])
+@pytest.mark.parametrize("follow", [True, False])
+@pytest.mark.parametrize("name", [*LINKS, "pipe"])
+def test_a_dry_run_tells_what_becomes_of_a_link_or_a_pipe(plugins, tmp_path, name, follow, contents):
+    (tmp_path / "text").write_text("old\n")
+    (tmp_path / "none").touch()
+    os.mkfifo(tmp_path / "pipe")
+    for link, target in LINKS.items():
+        (tmp_path / link).symlink_to(target)
+    plugins.opts["foresight"] = True
+    arguments = {"name": str(tmp_path / name), "contents": contents, "follow_symlinks": follow}
+    dry, real, again = plugins.three_runs("file.managed", **arguments)
+    foretold = dry["result"] is not False
+    assert foretold == real["result"] == again["result"]
+    assert bool(dry["changes"]) == bool(real["changes"])
+    assert again["changes"] == {}
+    if not follow:
+        assert foretold
+        assert stat.S_ISREG((tmp_path / name).lstat().st_mode)
+
+
+def test_a_link_that_stays_has_no_mode_of_its_own(plugins, tmp_path):
+    (tmp_path / "link").symlink_to("nowhere")
+    plugins.opts["foresight"] = True
+    arguments = {"name": str(tmp_path / "link"), "mode": "0644", "follow_symlinks": False}
+    assert [row["changes"] for row in plugins.three_runs("file.managed", **arguments)] == [{}, {}, {}]
+
+
+def test_a_variable_may_be_named_as_an_argument_of_the_dry_run(plugins, tmp_path):
+    arguments = {"name": str(tmp_path / "f"), "contents": "x", "keep_mode": "y"}
+    dry, real, _ = plugins.three_runs("file.managed", **arguments)
+    assert (dry["result"], real["result"]) == (None, True)
+
+
 @needs_root
 def test_owner_and_mode_are_set_and_reported(plugins, tmp_path):
     path = tmp_path / "f"

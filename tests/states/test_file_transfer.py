@@ -214,6 +214,19 @@ def test_rename_keeps_a_link_a_link(plugins, tmp_path):
     assert os.readlink(tmp_path / "t") == "nowhere"
 
 
+@pytest.mark.parametrize(("source", "name"), [("s", "link"), ("d", "e")])
+def test_a_source_takes_the_place_of_a_link_to_it(plugins, tmp_path, source, name):
+    (tmp_path / "s").write_text("x")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "link").symlink_to("s")
+    (tmp_path / "e").symlink_to("d")
+    plugins.opts["foresight"] = True
+    arguments = {"name": str(tmp_path / name), "source": str(tmp_path / source), "force": True}
+    dry, real, _ = plugins.three_runs("file.rename", **arguments)
+    assert (dry["result"], real["result"]) == (None, True)
+    assert not (tmp_path / name).is_symlink()
+
+
 @pytest.mark.parametrize(
     ("serializer", "dataset", "text"),
     [
@@ -356,6 +369,21 @@ def test_tidied_by_what_is_no_size_removes_nothing(plugins, old_things, size):
     assert sorted(old_things.rglob("*")) == before
 
 
+@pytest.mark.parametrize("arguments", [{}, {"recurse": True}, {"ignore_errors": True}])
+@pytest.mark.parametrize("name", ["empty", "nested", "full", "half", "linked", "link"])
+def test_a_dry_run_tells_what_can_be_pruned(plugins, tmp_path, name, arguments):
+    for folder in ("empty", "nested/a/b", "full/a", "half/a", "half/b", "linked"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "full/a/file").touch()
+    (tmp_path / "half/a/file").touch()
+    (tmp_path / "linked/link").symlink_to("../empty")
+    (tmp_path / "link").symlink_to("empty")
+    plugins.opts["foresight"] = True
+    row = {"name": str(tmp_path / name), **arguments}
+    dry, real, _ = plugins.three_runs("file.pruned", **row, settles=False)
+    assert (dry["result"] is None) == real["result"]
+
+
 def test_pruned(plugins, tmp_path):
     top = tmp_path / "d"
     (top / "a" / "b").mkdir(parents=True)
@@ -489,13 +517,18 @@ def test_footprint(plugins, low, reads, writes):
 
 @pytest.mark.feature("F197")
 @pytest.mark.parametrize("function", ["file.copy", "file.rename"])
-@pytest.mark.parametrize(("name", "source"), [("d/f", "d/f"), ("d", "d/f"), ("d/f", "link")])
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("d/f", "d/f"), ("d", "d/f"), ("d/f", "link"), ("link", "link"), ("e", "e/f")],
+)
 def test_a_source_is_not_removed_to_make_room_for_itself(plugins, tmp_path, function, name, source):
     (tmp_path / "d").mkdir()
     (tmp_path / "d/f").write_text("precious")
     (tmp_path / "link").symlink_to("d/f")
+    (tmp_path / "e").symlink_to("d")
     row = plugins.state(function, name=f"{tmp_path}/{name}", source=f"{tmp_path}/{source}", force=True)
     assert row["result"] is False
+    assert (tmp_path / name).exists()
     assert "would be lost" in row["comment"]
     assert (tmp_path / "d/f").read_text() == "precious"
 
