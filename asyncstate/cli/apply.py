@@ -134,8 +134,10 @@ def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> in
         raise click.UsageError("--file cannot be combined with SLS names, --id or --exclude")
     wanted = None
     if options["only_failed"]:
-        if options["file"] or selection.ids:
-            raise click.UsageError("--only-failed selects states by itself: leave out --file and --id")
+        if options["file"] or selection.ids or options["plan"] or options["resume"] is not None:
+            raise click.UsageError(
+                "--only-failed selects states by itself: leave out --file, --id, --plan and --resume"
+            )
         from asyncstate.cli.only_failed import unfinished
 
         wanted = unfinished(settings, selection, options["only_failed"], options["pillar"] or {})

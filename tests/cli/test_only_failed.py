@@ -95,11 +95,15 @@ def test_pillar_of_the_command_line_is_asked_for_again(machine):
     [
         (["--only-failed", "web"], "SLS names stand before --only-failed: it takes a run after it."),
         (["--only-failed", "0000"], "has no run '0000'. The last one is "),
-        (["--only-failed", "--id", "a"], "--only-failed selects states by itself: leave out --file and --id"),
+        (["--only-failed", "--id", "a"], "--only-failed selects states by itself: leave out --file, --id, "),
+        (["--only-failed", "--resume"], "--only-failed selects states by itself: leave out --file, --id, "),
+        (["--only-failed", "--plan", "saved"], "--only-failed selects states by itself: leave out --file, --id, "),
     ],
 )
-def test_mistakes_on_the_command_line(machine, words, message):
+def test_mistakes_on_the_command_line(machine, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     machine.apply(text="a:\n  test.fail_without_changes: []\n")
+    machine.call("plan", "web", "--plan-out", "saved", code=2)
     machine.call("apply", *words, code=1)
     assert message in machine.said.err
 
