@@ -13,6 +13,7 @@ Programs that only compile need no event loop: ``with StateRuntime(settings).ope
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -24,7 +25,8 @@ from asyncstate.config.values import checked
 from asyncstate.dunders.context import CancelToken, blocking, thread_token
 from asyncstate.load.folders import require_trusted_plugins
 from asyncstate.planner import Planner
-from asyncstate.process.ending import release
+from asyncstate.process.ending import reaper, release
+from asyncstate.process.lineage import ThreadChildren, ticks
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.affinity import LoopAffinity
@@ -130,6 +132,9 @@ class StateRuntime:
         token = CancelToken(around)
         thread_token.set(token)
         blocking.add(token)
+        # The programs that functions start by themselves here, in the calling thread.
+        programs = ThreadChildren(threading.get_native_id(), ticks(), lambda: token in blocking)
+        undo = token.on_cancel(lambda: reaper.end([programs]))
         try:
             with self.secrets.kept_out_of_errors():
                 self._open()
@@ -141,6 +146,7 @@ class StateRuntime:
                 finally:
                     self._release()
         finally:
+            undo()
             blocking.discard(token)
             thread_token.set(around)
             release(token)

@@ -190,9 +190,13 @@ def kill_all() -> None:
     """Kill the programs of calls under way, as the last act of the process: waits for no lock, and never raises."""
     with suppress(Exception):
         lineages = {lineage for known in list(_parts.values()) for lineage in list(known)}
-        lineages |= {lineage for lineage in list(reaper.doomed) if isinstance(lineage, Lineage)}
-        for process in living(lineages) if lineages else ():
-            send(process, signal.SIGKILL)
+        doomed = list(reaper.doomed)
+        lineages |= {lineage for lineage in doomed if isinstance(lineage, Lineage)}
+        of_threads = [children for children in doomed if isinstance(children, ThreadChildren)]
+        everything = processes() if lineages or of_threads else []
+        for members in (living(lineages, everything), *(children.members(everything) for children in of_threads)):
+            for process in members:
+                send(process, signal.SIGKILL)
 
 
 def _until(moment: float) -> float:

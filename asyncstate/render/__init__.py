@@ -17,6 +17,7 @@ import yaml
 from asyncstate.data import yaml as dialect
 from asyncstate.data.limits import plain_data
 from asyncstate.data.yaml import Document, compose, parse_document, scalar
+from asyncstate.dunders.context import check_cancelled
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
@@ -258,7 +259,9 @@ def _run(
                 decrypted += set(context.secrets) - known
             else:
                 data = plain_data(_other(stage, data, context), context.path)
+                check_cancelled()  # whatever it has started was ended, so it may have returned too early
         except RenderError as error:
+            check_cancelled()
             raise _at_source(error, source, context) from error.__cause__
     if decrypted:
         _hide_values(data, decrypted, context.secrets)

@@ -10,8 +10,10 @@ import fcntl
 import os
 import pty
 import signal
+import subprocess
 import sys
 import termios
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -232,3 +234,30 @@ def test_a_signal_while_the_tree_is_compiled_leaves_nothing(site, number, words)
     assert site.left() == []
     assert site.is_free()
     assert not (site.base / "state").exists() or site.journaled() == []
+
+
+BY_ITSELF = """#!py
+import subprocess
+
+def run():
+    subprocess.run("{child} compiling deaf".split())
+    return {{}}
+"""
+
+
+@pytest.mark.parametrize("concurrency", [1])
+@pytest.mark.parametrize(
+    "words", [("check",), *(pytest.param(words, marks=pytest.mark.slow) for words in (("lint",), ("show", "lowstate")))]
+)
+@pytest.mark.parametrize("numbers", [(signal.SIGTERM,), (signal.SIGINT, signal.SIGINT)])
+def test_a_signal_while_a_command_only_compiles_leaves_nothing(site, numbers, words):
+    site.write(BY_ITSELF, anew=True)
+    process = site.start([PROGRAM, *words, "all", "--file-root", site.salt])
+    site.hear(process, "compiling")
+    for number in numbers:
+        process.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(1.2)
+    assert process.communicate(timeout=120) == ("", f"asyncstate: ended by {numbers[0].name}\n")
+    assert process.returncode == 128 + numbers[0]
+    assert site.left() == []
