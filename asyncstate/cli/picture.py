@@ -66,11 +66,11 @@ def drawn_picture(console: Console, whole: Picture, title: str, options: dict[st
     return graphviz_svg(dot(picture))
 
 
-def write_picture(console: Console, text: str, output: str | None) -> None:
-    """Write to a file, or to standard output."""
-    if output is None:
-        console.write(text)
+def write_picture(console: Console, text: str, options: dict[str, Any]) -> None:
+    """Write a graph in the requested format to a file, or to standard output."""
+    if options["output"] is None:
+        console.write(text, data=options["form"] == "json")  # an escaped control character is no JSON
         return
     from asyncstate.cli.output_file import write_file
 
-    write_file(output, text.encode())
+    write_file(options["output"], text.encode())

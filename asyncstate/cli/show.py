@@ -136,7 +136,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
         whole = of_plan.picture_of(plan)
         title = f"plan of {', '.join(selection.sls)}" if selection.sls else "plan"
         text = drawn_picture(console, around(whole, wanted) if wanted else whole, title, options)
-    write_picture(console, text, options["output"])
+    write_picture(console, text, options)
 
 
 @command.command(

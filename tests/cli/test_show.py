@@ -90,6 +90,12 @@ def test_the_grains_of_another_machine_come_from_one_file(run, tree):
     )
 
 
+def test_a_graph_for_programs_is_json_whatever_the_names(run, tree):
+    (tree / "odd.sls").write_text('"a\\x85b\\x7f":\n  test.nop: []\n')
+    [node] = answer(run("show", "graph", "odd", "--format", "json"))["nodes"]
+    assert node["tag"] == "test_|-a\x85b\x7f_|-a\x85b\x7f_|-nop"
+
+
 @pytest.mark.feature("F151")
 def test_graph_in_every_format(run, tmp_path):
     assert run("show", "graph").stdout.startswith("digraph plan {")

@@ -67,7 +67,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
         text = to_json(plans, goes, every_edge=with_every_edge)
     else:
         text = drawn_picture(console, picture_of(plans, goes), "plans of all hosts", options)
-    write_picture(console, text, options["output"])
+    write_picture(console, text, options)
 
 
 async def _of_run(options: dict[str, Any]) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:
