@@ -61,6 +61,9 @@ def options_present(
     current = __salt__["ini.get_ini"](**file)
     if is_dry_run():
         steps = [*(_surplus_steps(wanted, current) if strict and wanted else []), *_steps(wanted, current)]
+        if filesystem.foretells():
+            empty = [section for section, options in wanted.items() if options == {}]
+            steps += [f"Added section {section}." for section in empty if not isinstance(current.get(section), dict)]
         needed = any(not step.startswith("Unchanged") for step in steps)
         row = make_row(name, "".join(f"{step}\n" for step in steps), result=None if needed else True)
         return (needed and _unwritable(name)) or row

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, is_dry_run
 from asyncstate.errors import CommandExecutionError
 
@@ -279,6 +280,8 @@ class _Update:
         request = self.request
         change = f"changed from {redacted(old)} to {new}" if old is not None else f"set to {new}"
         actions = [f"Remote '{request.remote}' would be {change}"]
+        if old is None and filesystem.foretells():
+            self.changes["new"] = f"{request.shown} => {request.remote}"
         if not self.known:
             actions.append("Remote would be fetched")
         if not self.matches and request.update_head:

@@ -267,6 +267,13 @@ def test_another_address(latest, source, clone, tmp_path):
     assert "Remote 'up' would be set to" in dry["comment"]
 
 
+def test_a_dry_run_knows_that_another_remote_is_a_change(plugins, latest, source, clone):
+    plugins.opts["foresight"] = True
+    dry, real = latest(test=True, remote="up"), latest(remote="up")
+    assert (dry["result"], real["result"]) == (None, True)
+    assert dry["changes"] == real["changes"] == {"new": f"{source.path} => up"}
+
+
 def test_a_target_that_is_something_else(latest, source, tmp_path):
     target = tmp_path / "target"
     target.mkdir()

@@ -236,3 +236,13 @@ def test_sections_become_the_same_in_any_order(text, names, other):
         return now
 
     assert after(other) == after(range(4))
+
+
+@pytest.mark.parametrize(("foresight", "result"), [(True, None), (False, True)])
+def test_a_dry_run_foretells_a_section_without_options(plugins, file, foresight, result):
+    plugins.opts["foresight"] = foresight
+    asked = {"name": str(file), "sections": {"main": {}, "empty": {}}}
+    dry = plugins.state("ini.options_present", **asked, test=True)
+    assert (dry["result"], dry["comment"]) == (result, "Added section empty.\n" if foresight else "")
+    assert plugins.state("ini.options_present", **asked)["changes"] == {"empty": {"before": None, "after": {}}}
+    assert plugins.state("ini.options_present", **asked, test=True)["result"] is True
