@@ -108,7 +108,8 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Pro
         yield "  Aggregated with"
         yield from indented(facts["aggregated_with"])
     if facts["not_aggregated"]:
-        yield f"  Not aggregated{' with those before' * bool(facts['aggregated_with'])}: {facts['not_aggregated']}"
+        where = " with those before" if facts["aggregated_with"] else ""
+        yield f"  Not aggregated{where}: {facts['not_aggregated']}"
     if facts["listens_to"]:
         yield "  Its mod_watch is called after the run if one of these changes"
         yield from indented(facts["listens_to"])
