@@ -7,7 +7,6 @@ are removed afterwards.
 from __future__ import annotations
 
 import os
-import re
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -19,7 +18,7 @@ from asyncstate.errors import CommandExecutionError, NotYet
 
 from ._candidates import LISTS, REFRESH_PENDING, age_of_lists
 from ._installed import normalize_name, now_installed
-from ._programs import call, output
+from ._programs import call, configured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +27,6 @@ _FOLDERS = "pkg.prefetch"
 """The key of ``__context__`` for the folder of prefetched packages, and for apt's cache."""
 _FRESH = 86400.0
 """Age in seconds up to which package lists are probably the same as fresh ones."""
-_ARCHIVES = re.compile(r"""^archives=(['"]?)(/.*)\1$""", re.MULTILINE)
 
 
 def prefetch(orders: list[dict[str, Any]]) -> bool:
@@ -92,10 +90,10 @@ def _folder() -> str:
 
     apt's download account must be able to enter it, but not to list or change it.
     """
-    match = _ARCHIVES.search(output(["apt-config", "shell", "archives", "Dir::Cache::archives/d"]))
-    if match is None:
+    place = configured("Dir::Cache::archives/d") or ""
+    if not os.path.isabs(place):
         raise CommandExecutionError("apt-config does not say where apt keeps packages")
-    archives = os.path.normpath(match[2])
+    archives = os.path.normpath(place)
     beside = os.path.dirname(os.path.dirname(archives))
     folder = ahead.folder("apt", directory=beside, mode=0o711)
     if folder:

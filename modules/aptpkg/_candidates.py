@@ -14,7 +14,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._foresight import Offer, Shop, System, facts, foreseen, names_of, reverse_provides
 from ._installed import list_pkgs
-from ._programs import call, output
+from ._programs import call, configured, output
 from ._versions import compare
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def foresee(orders: list[list[Any]], refresh: bool = False, **kwargs: Any) -> li
     if refresh and refresh_needed(every):
         refresh_db(kwargs.get("cache_valid_time", 0))
     provided = output(["dpkg-query", "--showformat", "${db:Status-Abbrev} ${Provides}\\n", "-W"]).splitlines()
-    recommends = "'true'" in output(["apt-config", "shell", "wanted", "APT::Install-Recommends/b"])
+    recommends = configured("APT::Install-Recommends/b") == "true"
     system = System(
         installed=list_pkgs(),
         provided=[line[3:] for line in provided if line[1:2] == "i"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -56,6 +57,15 @@ def output(command: list[str]) -> str:
     return str(done["stdout"])
 
 
+def configured(option: str) -> str | None:
+    """Return the value of an option of apt's configuration, None if it is not set.
+
+    A type may follow the name: ``/d`` for a folder, ``/b`` for "true" or "false".
+    """
+    words = shlex.split(output(["apt-config", "shell", "value", option]))
+    return words[0].partition("=")[2] if words else None
+
+
 def _cache() -> list[str]:
     """Return options that give apt a cache in this run if it is configured to keep none, as in images of containers.
 
@@ -64,7 +74,7 @@ def _cache() -> list[str]:
     known: list[str] | None = __context__.get(_CACHE)
     if known is None:
         folder = ahead.folder("lists")
-        has_none = folder and output(["apt-config", "shell", "cache", "Dir::Cache::pkgcache"]).strip() == "cache=''"
+        has_none = folder and configured("Dir::Cache::pkgcache") == ""
         known = ["-o", f"Dir::Cache::pkgcache={os.path.join(folder, 'pkgcache.bin')}"] if has_none else []
         __context__[_CACHE] = known
     return known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
@@ -15,14 +14,13 @@ from asyncstate.residue import temporary_folder
 from . import _sources
 from ._candidates import refresh_db
 from ._keys import add_repo_key, check_key, get_repo_keys, given_key, normalised, store_key
-from ._programs import call, output
+from ._programs import call, configured
 from ._sources import LineSource, Source, SourceLists, StanzaSource, is_true
 
 Repo = dict[str, Any]
 
 _PPA = "deb http://ppa.launchpad.net/{0}/{1}/ubuntu {2} main"
 _BOTH = "both keyserver and keyid options required."
-_METHODS = re.compile(r"""^methods=(['"]?)(/.*)\1$""", re.MULTILINE)
 _SETTABLE = ("comps", "disabled", "architectures", "signedby", "trusted")
 
 
@@ -162,9 +160,9 @@ def _unreadable(lists: SourceLists) -> str:
         if done["retcode"]:
             shown = str(done["stderr"]).replace(f"{folder}/parts", _sources.SOURCES_PARTS)
             return shown.replace(f"{folder}/sources.list", _sources.SOURCES_LIST)
-    match = _METHODS.search(output(["apt-config", "shell", "methods", "Dir::Bin::methods/d"]))
+    place = configured("Dir::Bin::methods/d") or ""
     urls = [url for source in lists if not source.disabled for url in source.uris]
-    methods = [os.path.join(match[2], url.partition(":")[0]) for url in urls] if match else []
+    methods = [os.path.join(place, url.partition(":")[0]) for url in urls] if os.path.isabs(place) else []
     return next((f"The method driver {path} could not be found." for path in methods if not os.path.exists(path)), "")
 
 
