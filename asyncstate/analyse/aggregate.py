@@ -24,6 +24,7 @@ def aggregation(plan: Plan) -> dict[str, Any]:
     A member is ``{tag, sls, place}``. The states of a call have one function; only the module knows whether it makes
     several calls because their other arguments differ.
     """
+    nodes = [node for node in plan.nodes[len(plan.chunks) :] if node.kind is NodeKind.GROUP]
     groups = [
         {
             "module": plan.chunks[node.members[0]].state,
@@ -35,11 +36,9 @@ def aggregation(plan: Plan) -> dict[str, Any]:
                 for function, chunks in _by_function(plan.chunks[member] for member in node.members).items()
             ],
         }
-        for node in plan.nodes[len(plan.chunks) :]
-        if node.kind is NodeKind.GROUP
+        for node in nodes
     ]
-    grouped = {node.members[0] for node in plan.nodes[len(plan.chunks) :] if node.kind is NodeKind.GROUP}
-    alone = sorted(plan.not_aggregated.keys() - grouped)
+    alone = sorted(plan.not_aggregated.keys() - {node.members[0] for node in nodes})
     refused = [{**_state(plan.chunks[chunk]), "why": plan.not_aggregated[chunk]} for chunk in alone]
     return {"groups": groups, "refused": refused}
 
