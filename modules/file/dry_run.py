@@ -188,12 +188,13 @@ def check_managed_changes(
             encoding=encoding,
             encoding_errors=encoding_errors,
         )
+        if makedirs is None or not filesystem.foretells():
+            return changes
         made = changes[1] if isinstance(changes, tuple) else changes
-        judges = makedirs is not None and filesystem.foretells()
-        content = Content.of(contents, sfn, encoding, encoding_errors) if judges else None
+        content = Content.of(contents, sfn, encoding, encoding_errors)
         if content is not None and not follow_symlinks and filesystem.is_link(name):
             made.setdefault("diff", REPLACES_LINK)
-        if makedirs is not None and judges and made:
+        if made:
             wanted = Wanted(user, group, mode)
             problem = _problem(name, content, wanted, made, follow_symlinks=follow_symlinks, makedirs=makedirs)
             if not problem and content is not None and content.data is None and made.keys() & {"newfile", "diff"}:

@@ -256,7 +256,7 @@ def _holds(name: str, source: str) -> bool:
 
 
 def _is_moved_into_itself(source: str, path: str) -> bool:
-    """Return whether ``path``, of which the last part is no link by then, lies in the directory ``source``."""
+    """Return whether ``path`` lies in the directory ``source``. If its last part is a link, the link goes before."""
     folder, name = os.path.split(path)
     return not filesystem.is_link(source) and _is_within(
         os.path.join(os.path.realpath(folder), name), os.path.realpath(source)
