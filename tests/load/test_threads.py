@@ -228,14 +228,18 @@ def test_several_loops_one_after_the_other(workers):
 
 async def test_a_failure_that_nobody_waits_for_is_in_the_debug_log(workers, caplog):
     caplog.set_level("DEBUG", logger="asyncstate.load.threads")
-    release = threading.Event()
+    begun, release = threading.Event(), threading.Event()
 
     def fails():
+        begun.set()
         release.wait(40)
         raise ValueError("too late")
 
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(workers.run(fails), 0.01)
+    call = asyncio.create_task(workers.run(fails))
+    await until(begun.is_set)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
     release.set()
     await until(lambda: "too late" in caplog.text)
 

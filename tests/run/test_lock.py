@@ -9,7 +9,7 @@ import json
 import math
 import os
 import threading
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 
 import anyio
 import pytest
@@ -125,24 +125,31 @@ async def test_the_lock_is_free_when_the_run_is_over_whatever_its_end(runtime, a
         pass
 
 
-@pytest.mark.parametrize("by", [asyncio.timeout, anyio.move_on_after])
+@pytest.mark.parametrize("by", ["asyncio", "anyio"])
 async def test_a_lock_whose_task_is_cancelled_while_a_thread_takes_it_is_free(tmp_path, monkeypatch, by):
-    take, began, go = RunLock._take, threading.Event(), threading.Event()
+    take, go, taken, loop = RunLock._take, threading.Event(), threading.Event(), asyncio.get_running_loop()
+    limit, scope = asyncio.timeout(None), anyio.CancelScope()
+
+    def cancel():
+        limit.reschedule(loop.time()) if by == "asyncio" else scope.cancel()
+        loop.call_later(0.05, go.set)
 
     def slow(lock):
-        began.set()
+        loop.call_soon_threadsafe(cancel)
         go.wait(10)
-        return take(lock)
+        try:
+            return take(lock)
+        finally:
+            taken.set()
 
     monkeypatch.setattr(RunLock, "_take", slow)
     lock = RunLock(str(tmp_path))
-    threading.Timer(0.1, go.set).start()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.01) if by is asyncio.timeout else nullcontext():
-            with anyio.move_on_after(0.01) if by is anyio.move_on_after else nullcontext():
-                async with lock:
-                    pytest.fail("it was cancelled")
-    assert began.wait(5)
+    with suppress(TimeoutError), scope:
+        async with limit, lock:
+            pytest.fail("it was cancelled")
+    assert limit.expired() or scope.cancelled_caught
+    monkeypatch.undo()
+    assert await asyncio.to_thread(taken.wait, 5)
     async with RunLock(str(tmp_path), wait=5):
         assert lock._lock is None
 
