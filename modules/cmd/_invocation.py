@@ -9,7 +9,8 @@ import os
 import shlex
 import shutil
 import subprocess
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +20,14 @@ from asyncstate.process.child import run_child, start_detached
 
 from .._environ_overlay import effective_environ  # noqa: TID252 - type checkers know this tree as `modules`
 from ._account import Account, login_environment
+from ._direct import direct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.process.child import Finished
+
+    from ._direct import Direct
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +45,8 @@ _LEVELS = {
 }
 _LONGEST_TEXT = 32 * os.sysconf("SC_PAGE_SIZE")
 """The kernel's limit on one argument or variable, with the NUL at its end."""
+_NOT_EXECUTED = {errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR}
+"""The errors of a program that the kernel does not start."""
 _RESET_LOCALE = dict.fromkeys(
     (
         "LC_CTYPE",
@@ -134,23 +145,27 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
         _require_startable(argv, env)
         _require_program(argv[0], env, cwd, become)
         return {}
-    if level is not None:
+    if level is not None and log.isEnabledFor(logging.INFO):
         log.info("Executing command %s in directory '%s'", program_of(cmd), cwd)
     try:
         if options.bg:
             pid = start_detached(argv, cwd=cwd, env=env, umask=umask, account=become)
             _leave_retcode(0)
             return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
-        done = run_child(
-            argv,
+        run = partial(
+            run_child,
             cwd=cwd,
-            env=env,
             stdin=_stdin(options),
             merge_stderr=merge_stderr,
             umask=umask,
             account=become,
             timeout=timeout,
         )
+        is_line = options.python_shell is True and isinstance(cmd, str)
+        at_once = direct(cmd, shell, cwd, env) if is_line and account is None else None
+        done = None if at_once is None else _run_at_once(run, at_once)
+        if done is None:
+            done = run(argv, env=env)
     except OSError as error:
         if not options.cwd and not os.path.isdir(cwd):  # the home, which existed at the lookup
             return execute(cmd, msgspec.structs.replace(options, cwd="/", template=None), merge_stderr=merge_stderr)
@@ -168,13 +183,23 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
     stdout = _decode(done.stdout, options, "stdout", cmd)
     stderr = _decode(done.stderr, options, "stderr", cmd)
     retcode = 0 if done.returncode in successes else done.returncode
-    if _any_in(options.success_stdout, stdout) or _any_in(options.success_stderr, stderr):
+    if retcode and (_any_in(options.success_stdout, stdout) or _any_in(options.success_stderr, stderr)):
         retcode = 0
     _leave_retcode(0 if options.ignore_retcode else retcode)
     result = {"pid": done.pid, "retcode": retcode, "stdout": stdout, "stderr": stderr}
     if level is not None:
         _log_outcome(cmd, result, level, options)
     return result
+
+
+def _run_at_once(run: Callable[..., Finished], program: Direct) -> Finished | None:
+    """Run a program without a shell; None if it does not start: a shell knows more ways, and has its own messages."""
+    try:
+        return run(program.argv, env=program.env)
+    except OSError as error:
+        if error.errno not in _NOT_EXECUTED:
+            raise
+        return None
 
 
 def default_shell() -> str:
