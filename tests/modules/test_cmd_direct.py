@@ -23,13 +23,19 @@ BEGIN {
 }
 """
 """A program that is no shell, because a shell gives variables values of its own."""
-PROGRAMS = ["shows", "no-shebang", "bad-shebang", "not-executable", "a-folder", "gone"]
+PROGRAMS = ["shows", "killed", "no-shebang", "bad-shebang", "not-executable", "a-folder", "gone"]
 
 
 @pytest.fixture(scope="module")
 def bin_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bin")
-    texts = {"shows": SHOWS, "no-shebang": "echo without", "bad-shebang": "#!/gone/sh\n", "not-executable": SHOWS}
+    texts = {
+        "shows": SHOWS,
+        "killed": "#!/bin/sh\nkill -9 $$",
+        "no-shebang": "echo without",
+        "bad-shebang": "#!/gone/sh\n",
+        "not-executable": SHOWS,
+    }
     for name, text in texts.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o644 if name == "not-executable" else 0o755)
@@ -165,7 +171,9 @@ def test_no_variable_that_bash_knows_makes_a_difference(plugins, monkeypatch, bi
     assert some_taken
 
 
-@pytest.mark.parametrize("line", ["env", "true", "false", "shows a --b=c 50% x:y", " shows\n", "{}/shows 1,2"])
+@pytest.mark.parametrize(
+    "line", ["env", "true", "false", "shows a --b=c 50% x:y", " shows\n", "{}/shows 1,2", "killed"]
+)
 def test_an_ordinary_line_needs_no_shell(plugins, monkeypatch, bin_folder, line):
     env = {"PATH": f"{bin_folder}:/usr/bin:/bin", "HOME": "/root", "LANG": "C.UTF-8", "SHLVL": "2", "OLDPWD": "/gone"}
     assert assert_no_difference(plugins, monkeypatch, line.format(bin_folder), env, "/")
