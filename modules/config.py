@@ -162,7 +162,7 @@ def manage_mode(mode: Any) -> str | None:
 
 
 def gather_bootstrap_script(bootstrap: str | None = None) -> NoReturn:
-    """Raise CommandExecutionError: the script installs a minion of Salt, of which asyncstate has no use."""
+    """Raise CommandExecutionError: the script installs a Salt minion, which asyncstate does not need."""
     raise CommandExecutionError(
         "The bootstrap script installs a minion of Salt, which is not needed here. cp.cache_file downloads any URL"
     )

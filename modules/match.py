@@ -102,7 +102,7 @@ def ifelse(
 def search_by(
     lookup: Mapping[Any, list[Any]], tgt_type: str = "compound", minion_id: str | None = None
 ) -> list[Any] | None:
-    """Return the keys of which one of the listed targets matches, a key for each such target; None without any."""
+    """Return the key of each listed target that matches, once for each such target; None if none matches."""
     found = [key for key, targets in lookup.items() for target in targets if _match(tgt_type, target, minion_id)]
     return found or None
 

@@ -62,7 +62,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show what apply would do, without changing anything: a dry run.
 
     Takes what apply takes; apply --test is the same. The last line counts the states that would change
-    something, those that only the changes of others would trigger, and those of which a dry run cannot tell.
+    something, those that only the changes of others would trigger, and those that a dry run cannot foretell.
     """
     return dry_run(console, sls, options, "plan never changes anything. To do what it says: asyncstate apply")
 

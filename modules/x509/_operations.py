@@ -146,7 +146,7 @@ def read_certificate(certificate: Any) -> dict[str, Any]:
 
 
 def expires(certificate: Any, days: int = 0) -> bool:
-    """Return whether a certificate is no longer valid in so many days."""
+    """Return whether a certificate expires within ``days`` days."""
     return _sources.certificate(certificate).not_valid_after_utc <= _from_now(days)
 
 

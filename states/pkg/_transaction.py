@@ -1,6 +1,6 @@
 """Transactions of package states: one common installation, and for each state the row of a separate one.
 
-first state that installs  ──▶ foresee what each state will change ──▶ one call for all of which that is certain
+first state that installs  ──▶ foresee what each state will change ──▶ one call for all certain ones
 the call would change more ──▶ it does nothing; each state installs on its own
 each later state           ──▶ its share is done: its row is made from that
 the call fails             ──▶ states that have all they wanted keep it; each other state installs on its own

@@ -11,7 +11,7 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 class _Frozen:
-    """The base of the three types: they wrap a container, of which ``copy`` returns a changeable copy."""
+    """The base of the three types: they wrap a container; ``copy`` returns a changeable copy of it."""
 
     def __init__(self, obj: Any) -> None:
         self._obj = obj
