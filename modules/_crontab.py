@@ -9,7 +9,7 @@ IDENTIFIER = "SALT_CRON_IDENTIFIER"
 FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
 
 EMPTY = '""'
-"""How the value of a variable without one is written."""
+"""The text of an empty value of a variable."""
 _DISABLED = "#DISABLED#"
 
 

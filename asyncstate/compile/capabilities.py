@@ -30,7 +30,7 @@ class StateIndex(Protocol):
 
 
 class Capabilities:
-    """Which optional functions state modules have. Each module is asked once."""
+    """The optional functions that state modules have. Each module is asked once."""
 
     def __init__(self, states: StateIndex) -> None:
         self._states = states

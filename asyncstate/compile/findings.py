@@ -19,7 +19,7 @@ def _no_line(*_path: str | None) -> int:
 _NO_LINES = Lines(_no_line)
 
 _MOST_SEARCHES = 10
-"""How many IDs are searched for in all SLS files: that is slow in a large tree."""
+"""The number of IDs that are searched for in all SLS files: that is slow in a large tree."""
 
 
 def mistakes(issues: Iterable[Issue]) -> list[Issue]:

@@ -60,7 +60,7 @@ _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root
 
 
 class Machine(Value):
-    """What is known of the machine that a plan is for.
+    """The machine that a plan is for, as far as it is known.
 
     ``links`` are its links, ``python`` is the folder of the Python that runs us, ``home_of`` finds the home of a user,
     ``has_account`` says which accounts (``user:www``) there are, ``packages`` what is known of the packages of its
@@ -78,7 +78,7 @@ class Machine(Value):
 
 
 class Touched(Value):
-    """What the chunks of a plan touch, by index; and what their conditions read, of those that have any."""
+    """The footprints of a plan's chunks, by index; and those of their conditions, for chunks that have any."""
 
     by_all: Sequence[Footprint]
     by_conditions: Mapping[int, Footprint]

@@ -1,4 +1,4 @@
-"""What an imported plugin offers: whether it loads, under which name, and with which functions.
+"""The offer of an imported plugin: whether it loads, under which name, and with which functions.
 
 ``__virtual__`` and ``__virtualname__`` work as in Salt: ``__virtualname__`` counts only beside a ``__virtual__``
 function, and then callers cannot use the file's own name. The name of an interface counts without ``__virtual__``.

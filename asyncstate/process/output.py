@@ -68,7 +68,7 @@ class Kept:
 
 
 class Keeping(Value):
-    """Where output that is too long to show is kept whole; or ``refused``, the reason why it must not be.
+    """The folder that keeps output too long to show; or ``refused``, the reason why it must not be kept.
 
     ``shown`` is the number of bytes of a stream that can be shown: `SHOWN`, or the share of one row among many.
     ``files`` are those of the run.

@@ -39,7 +39,7 @@ _MORE = {
     "test.check_pillar": {"present": "[app]"},
     "test.show_notification": {"text": "Read the release notes"},
 }  # fmt: skip
-"""What else an example needs, or is better with."""
+"""Further arguments that an example needs, or is better with."""
 _BESIDE = {
     "file.accumulated": """
     - require_in:
@@ -51,7 +51,7 @@ app:
     - source: salt://app/app.conf
     - template: jinja""",
 }
-"""What an example goes on with."""
+"""The states that follow an example."""
 
 
 class Function(Value):

@@ -33,7 +33,7 @@ _REQUIREMENT = re.compile(
 )
 _ARCHIVES = (".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".tlz", ".lzma")
 _NO_FOLDERS = frozenset({"none", "swap"})
-"""What fstab has in place of a folder for swap space."""
+"""The mount points of swap space in fstab, which are no folders."""
 _SOURCE_LINE = re.compile(r"deb(?:-src)?(?:\s*\[[^\[\]]*\]\s*|\s+)[a-z][a-z0-9+.-]*:\S+\s+\S+.*")
 _BEGINS_AS_SOURCE_LINE = re.compile(r"deb(?:-src)?[\s\[]")
 CRON_RANGES = {"minute": (0, 59), "hour": (0, 23), "daymonth": (1, 31), "month": (1, 12), "dayweek": (0, 7)}

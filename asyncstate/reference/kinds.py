@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 NOTHING = "None"
-"""What a template writes for a value that is missing."""
+"""The text that a template writes for a missing value."""
 TRUTHS = frozenset({"true", "yes", "on", "1"})
 """The words that Salt's states read as True."""
 TRUE = frozenset({"true", "yes", "y", "on", "1", "t"})

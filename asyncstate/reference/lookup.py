@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.reference.described import Argument
 
 _LIBRARY = re.compile(r"pip install ('[^']+'(?: '[^']+')*)")
-"""What a plugin says that needs a library which is not installed."""
+"""The advice of a plugin whose library is not installed."""
 
 
 def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:

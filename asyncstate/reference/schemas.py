@@ -40,7 +40,7 @@ _TEXTS: Schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"typ
 class RowOfEvent(
     msgspec.Struct, rename={"id": "__id__", "sls": "__sls__", "ran": "__state_ran__", "not_told": "__not_told__"}
 ):
-    """What a state returned, in Salt's shape.
+    """The row of a state, in Salt's shape.
 
     ``result`` is true, false, or null: a dry run would change something. ``changes`` is empty if nothing changed.
     ``start_time`` is the time of day, ``duration`` is in milliseconds. ``__state_ran__`` is there, and false, if a
@@ -63,7 +63,7 @@ class RowOfEvent(
 
 
 class Row(RowOfEvent, rename={"run_num": "__run_num__"}, kw_only=True):
-    """What a state returned, in Salt's shape; ``__run_num__`` is its place in the serial order, from 0."""
+    """The row of a state, in Salt's shape; ``__run_num__`` is its place in the serial order, from 0."""
 
     run_num: int
 

@@ -32,7 +32,7 @@ FORMS = ("full", "terse", "mixed", "changes", "filter", BRIEF)
 
 
 class Style(msgspec.Struct, frozen=True, kw_only=True):
-    """How rows are shown. The fields are Salt's ``state_*`` options of the same name.
+    """The format of rows. The fields are Salt's ``state_*`` options of the same name.
 
     ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
     ``state_tabular`` may be a format string: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function, ``{4}``

@@ -33,7 +33,7 @@ _LOCALES_WITHOUT_WARNING = {"", "C", "POSIX", "C.UTF-8"}
 
 
 class Direct(NamedTuple):
-    """What takes the place of a shell: arguments, whose first is the program as the line names it; environment."""
+    """The program in place of a shell: its arguments, the first as the line names it, and its environment."""
 
     argv: list[str]
     env: dict[str, str]

@@ -60,7 +60,7 @@ def remove(path: str, **kwargs: Any) -> bool:
 
 
 def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: Any = None) -> Any:
-    """Remove an empty directory; with ``recurse`` also all empty ones below it; only those older than ``older_than`` days.
+    """Remove an empty directory; with ``recurse`` also all empty ones below; only those over ``older_than`` days old.
 
     Returns whether everything worked; with ``verbose``: ``{"deleted", "errors", "result"}``.
     """

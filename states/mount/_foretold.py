@@ -1,4 +1,4 @@
-"""What a dry run knows of a mount before: that it will fail, and why."""
+"""The failures of a mount that a dry run foretells."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _SHORT = 20
 _BEFORE_REFRESH = "This cannot be told before the run has refreshed the lists of packages."
-"""What a dry run says of versions that the present lists do not have; packages without one refresh them, as in Salt."""
+"""The comment of a dry run on versions that the present lists lack; packages without one refresh them, as in Salt."""
 
 
 def installed(

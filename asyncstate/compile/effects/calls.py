@@ -36,7 +36,7 @@ _MAY_LOOK = lazy_pattern(
     r"\b(?:(?:__)?salt(?:__)?|ifelse|import\w*|include|extends"
     r"|file_hashsum|get_uid|is_bin_file|is_empty|is_text_file|list_files|which)\b"
 )
-"""What in a template may read a file: functions, other templates, filters."""
+"""The parts of a template that may read a file: functions, other templates, filters."""
 
 
 class CallsRead(Value):

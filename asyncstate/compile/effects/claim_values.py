@@ -18,7 +18,7 @@ LINK = "link"
 UNLINKED = "unlinked"
 """A file, or a folder, that is to be no link."""
 COPIED = "copied"
-"""What is there takes the place of a folder, too."""
+"""A copy: whatever is there takes the place of a folder, too."""
 BARRED = "barred"
 """Gone, as a file stands where the folder above has to be."""
 MAY_BAR = "may bar"
@@ -26,13 +26,13 @@ MAY_BAR = "may bar"
 UNPACKED = "unpacked"
 """A folder that nothing looks for where all is unpacked that can be seen: behind a file, too."""
 NEEDED = "needed"
-"""What a state does not make, and fails without."""
+"""A thing that a state does not make, and fails without."""
 USABLE = "usable"
-"""What is needed if anything is there."""
+"""A thing that is needed if anything is there."""
 FILLED = "filled"
 """Something with files in it, or of a name that only a run can tell, in a folder that a state fills."""
 HELD = "held"
-"""What is needed, and cannot be removed meanwhile."""
+"""A thing that is needed, and cannot be removed meanwhile."""
 EXACT = "exact"
 """A package that is there, in a version that another claim says."""
 CLEANED = "cleaned"
@@ -40,7 +40,7 @@ CLEANED = "cleaned"
 STARTABLE = "startable"
 """No mask when the service is started; one that runs by then does not mind."""
 PERHAPS = "perhaps"
-"""What only a run can tell."""
+"""A value that only a run can tell."""
 NEEDS = frozenset({NEEDED, USABLE, HELD})
 _COMMIT = re.compile("[0-9a-f]{7,40}")
 _NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
@@ -50,14 +50,14 @@ _LISTS = frozenset({"opts", "fs_mntops"})
 
 
 class Claim(NamedTuple):
-    """What a state wants a thing to be."""
+    """The value that a state wants a thing to have."""
 
     chunk: LowChunk
     value: Any
 
 
 class Marked(str):
-    """What a state wants, equal to its plain text; ``how`` is one of the words above."""
+    """A wanted value, equal to its plain text; ``how`` is one of the words above."""
 
     __slots__ = ("how",)
     how: str

@@ -87,7 +87,7 @@ _WHOSE: dict[str, tuple[str, ...]] = {
 }
 """State modules whose things have the name of the state, and the arguments that tell them from others of that name."""
 _DEFAULTS = {("cron", "user"): "root", ("grains", "delimiter"): ":"}
-"""What these arguments are where a state does not give them."""
+"""Defaults of these arguments."""
 _SETS = {
     "alias.present": ("target",),
     "alternatives.set": ("path",),
@@ -107,7 +107,7 @@ _SETS = {
 _NUMBERED = {"user.present": "uid", "group.present": "gid"}
 """Functions that give a number to an account, and the argument that says it: another one cannot have it, too."""
 _MOUNTS = {"mounted": THERE, "unmounted": GONE}
-"""What states that mount, or no longer, make of the entry of a device in fstab if that is to last."""
+"""The entry of a device in fstab after a state that mounts or unmounts it, if that is to last."""
 ENTRIES = {
     "alias.present": ("name", "target"),
     "cron.env_present": ("name",),
@@ -150,7 +150,7 @@ _RELATIONS = {
     "address": "names of address",
 }
 _USUAL = {**dict.fromkeys(("minute", "hour", "daymonth", "month", "dayweek"), "*"), "commented": False}
-"""What these settings are where a state does not give them."""
+"""Defaults of these settings."""
 _KEY = re.compile(r"(?:(.*?)\s*((?:sk-)?(?:ssh-|ecds)[\w@.-]+)\s+)?(\S+)\s*(.*)")
 """The options, the kind, the key and the comment in a line of a file of keys."""
 _ACCOUNTS = ("user:", "group:")

@@ -33,7 +33,7 @@ _MAKES = {
     "symlink": LINK,
     "absent": GONE,
 }
-"""What functions of ``file`` leave at their path."""
+"""The kind of file that functions of ``file`` leave at their path."""
 _NEED = {
     **{f"file.{edit}": FILE for edit in "replace line comment uncomment blockreplace keyvalue patch".split()},
     "file.exists": THERE,

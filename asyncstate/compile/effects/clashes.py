@@ -73,7 +73,7 @@ _INSIDE = {
     "archive.extracted": "*",
     "virtualenv.managed": "bin",
 }
-"""What states leave in the folder that they fill; "*" if only a run can tell."""
+"""The files that states leave in the folder that they fill; "*" if only a run can tell."""
 
 
 class Clash(Value):

@@ -35,7 +35,7 @@ _READ_BY_MODULES = {
     "test": "",
     "user": "user:",
 }
-"""What functions of these execution modules read, besides grains and the paths they are given."""
+"""The resources that functions of these execution modules read, besides grains and the paths in their arguments."""
 
 _RUN_NOTHING = frozenset("config environ file grains hosts match pillar test".split())
 """Execution modules whose functions start no program."""

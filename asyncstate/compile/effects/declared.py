@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.calls import CallsRead
 
 _MOST_NAMES = 100_000
-"""How many names a part of a footprint may have. A list of a module's own class may be endless."""
+"""The maximum of names in a part of a footprint. A list of a module's own class may be endless."""
 
 _SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
 
 
 class Footprint(Value):
-    """What a state touches. ``unknown``: why it may also touch resources that are not listed; empty if it does not.
+    """The resources that a state touches. ``unknown``: why it may also touch others; empty if it does not.
 
-    ``programs`` are the names of those that it runs; None: its module does not say.
+    ``programs`` are the names of the programs that it runs; None: its module does not say.
     """
 
     reads: tuple[str, ...] = ()

@@ -52,7 +52,7 @@ _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
 
 
 class _Own(Value):
-    """What a state touches itself, the programs its conditions run, and whether the rule of formulas is about it."""
+    """The own resources of a state, the programs of its conditions, and whether the rule of formulas applies."""
 
     footprint: Footprint
     tested: tuple[str, ...] | None = ()

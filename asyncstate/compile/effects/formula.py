@@ -43,7 +43,7 @@ HOLDERS = frozenset({"pkg", "service"})
 
 _PACKAGE = "package:"
 _INSTALLED = "packages"
-"""What commands write that install or remove packages."""
+"""The resource that a command writes if it installs or removes packages."""
 _ACCOUNTS = ("user:", "group:")
 _COMMANDS = frozenset({"cmd", "module"})
 
@@ -54,7 +54,7 @@ brings what they touch."""
 _NOBODY_KNOWS = ("",)
 
 _OF_THE_KERNEL = tuple(f"{PATH}/{top}/" for top in ("dev", "proc", "sys"))
-"""Where programs see devices, modules and settings that a package adds when it starts its daemon."""
+"""The folders of devices, modules and settings, to which a package adds when it starts its daemon."""
 
 _ONLY_DATABASE = frozenset({"held", "unheld", "downloaded"})
 """Package states that change no file of a package."""
@@ -91,7 +91,7 @@ _ANY = None
 """The answer that any package may bring something."""
 _UNITS = Question(About.UNIT, "", UNITS)
 _ACCOUNT_FILES = Question(About.ACCOUNT, "")
-"""Which packages of its formula bring units, or accounts, whatever their names?"""
+"""Questions for the packages of a formula that bring units, or accounts, of any name."""
 
 
 class Held(Value):
@@ -140,7 +140,7 @@ class _Formula:
 
 
 class FormulaRule:
-    """What states hold of their formulas.
+    """The order of states within their formulas.
 
     ``strict``: states with unknown effects, and commands, keep their place among all states of their formula.
     ``has_account("user:www")`` says which accounts this machine has.

@@ -27,7 +27,7 @@ _NO_PLAIN_VALUE = re.compile(r"[\"\\;#]")
 
 
 class OnlyARunKnows(Exception):
-    """What becomes of this text."""
+    """The resulting text depends on the machine."""
 
 
 def edit_of(chunk: LowChunk) -> Callable[[str], str]:

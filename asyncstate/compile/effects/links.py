@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _MOST_NAMES = 64
-"""How many names of a path count one by one; of more, the folders that they are in."""
+"""The number of names of a path up to which each counts; above, their folders do."""
 
 _MOST_STEPS = 512
 _DEEPEST = 64
-"""How many names of a path are looked for, and how deep. Links can lead in circles, with a longer path each time."""
+"""Limits of the search for names of a path, in number and depth: links can lead in circles, by ever longer paths."""
 
 _ANYWHERE = (TREE,)
 
 _MOST_TARGETS = 32
-"""How many targets of links below a tree count one by one; of more, the folders that they are in."""
+"""The number of targets of links below a tree up to which each counts; above, their folders do."""
 
 
 class Links(Protocol):

@@ -22,7 +22,7 @@ GUESSED = frozenset({"cmd", "module"})
 
 
 class Observed(Value):
-    """What a state was seen to touch: names of resources, as in a footprint, and the paths of programs that it ran."""
+    """The resources that a state was seen to touch, named as in a footprint, and the paths of programs that it ran."""
 
     reads: Names
     writes: Names

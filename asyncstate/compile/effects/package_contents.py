@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class PackageKnowledge(Protocol):
-    """What is known of the packages of a system."""
+    """The knowledge of a system's packages."""
 
     def brings(self, package: str, /) -> Brings | None:
         """Return what a package brings with all it depends on, or None if that is not known."""
@@ -43,7 +43,7 @@ class PackageKnowledge(Protocol):
 
 
 class About(Enum):
-    """What a question is about.
+    """The subject of a question.
 
     Packages may answer for an account that a state needs, for one that it makes, or for the number that one gets.
     """

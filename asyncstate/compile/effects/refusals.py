@@ -53,7 +53,7 @@ _MAY_NOT_RUN = frozenset(
 
 
 class _Place(Value):
-    """Where a ``program`` works, and the ``folder`` on the way that is given away."""
+    """The path where a ``program`` works, and the ``folder`` on the way that is given away."""
 
     program: str
     path: str

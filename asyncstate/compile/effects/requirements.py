@@ -1,4 +1,4 @@
-"""What the requirements files of `pip` and `virtualenv` ask for, as far as the tree has their text."""
+"""The packages in requirements files of `pip` and `virtualenv`, as far as the tree has their text."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PATH = "path:"
 ENVIRONMENT = "environ:process"
 TREE = "/**"
 ENTRY = "#"
-"""What stands between a file, or a plain name, and the key of an entry."""
+"""The separator of a file, or a plain name, from the key of an entry."""
 _MARKS = lazy_pattern(r"\?[^/?]*:[^/?]*:[^/?]*")
 
 ALWAYS_THERE = """

@@ -51,7 +51,7 @@ Contingent = dict[tuple[int, int], tuple[str, ...]]
 
 
 class Waiting(Value):
-    """What a node waits for, and what it waits for until a proof succeeds."""
+    """The nodes that a node waits for: always, and until a proof succeeds."""
 
     always: Waits
     contingent: Contingent

@@ -42,7 +42,7 @@ _FILE_WITH_PROGRAM = _ASKING | {"source", "sources", "source_hash", "attrs", "se
 
 
 class _Changed(Value):
-    """What the states of a plan write: shared resources by name, file roots, folders of plugins."""
+    """The surroundings that the states of a plan write: shared resources by name, file roots, folders of plugins."""
 
     names: frozenset[str]
     roots: bool
@@ -50,7 +50,7 @@ class _Changed(Value):
 
 
 class Surroundings:
-    """What surrounds the states of one machine: its file roots, pillar roots and folders of plugins.
+    """The surroundings of the states of one machine: file roots, pillar roots and folders of plugins.
 
     ``python`` is the folder of the Python that runs us, "" if it does not matter.
     """
@@ -72,7 +72,7 @@ class Surroundings:
             *([f"{PATH}{python}{TREE}"] if python else []),
             *(f"{PATH}{folder}{TREE}" for folder in self._plugins),
         )
-        """What may bring a module that does not load yet."""
+        """The resources that may bring a module which does not load yet."""
 
     def changed_by(self, written: set[str]) -> _Changed | None:
         """Return what changes if these resources are written; None if nothing does."""

@@ -59,7 +59,7 @@ _REPEATED_GROUP = re.compile(r"\)[*+?{]")
 _FAILURES = (AsyncStateError, re.error, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _ROUNDS = 3
 _FEW = 8
-"""How many writers of one file are compared pair by pair; of more, only those that do not settle when all run."""
+"""The number of writers of one file up to which all pairs are compared; above, only those that do not settle."""
 _OTHER_LINE = "\N{SECTION SIGN}\n"
 """A line that hardly any state is about."""
 

@@ -164,7 +164,7 @@ def _why_not_with(members: _Members, chunk: LowChunk) -> str:
 
 
 class _Earlier:
-    """What stands before a node. Sets and stages take no time: what they wait for counts in their place."""
+    """The nodes before a node. Sets and stages take no time: the nodes before them count in their place."""
 
     def __init__(self, builder: PlanBuilder) -> None:
         self._builder = builder

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
 
 _SHOWN = 20
-"""How many links of a cycle are shown. The rest is only counted."""
+"""The number of links of a cycle that are shown. The rest is only counted."""
 
 Link = tuple["Draft", str, "Draft"]
 """A state, the kind of its requisite, and the state it waits for."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
 
 LAST = 1_000_000
-"""How far ``last`` is behind the cap; negative orders count down from there."""
+"""The distance of ``last`` from the cap; negative orders count down from there."""
 
 _LARGEST = 10**300
 """Orders beyond count as this one: sums of it and what is added to orders are floats still."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _HINT_LIMIT = 10
-"""How many errors get the nearest name: comparing with every ID of a large tree is slow."""
+"""The number of errors that get the nearest name: comparing with every ID of a large tree is slow."""
 
 
 class NameIndex:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     AssignedAt = Callable[[str, str], tuple[str, int]]
 
 FIRST_AUTO_ORDER = 10000
-"""Where automatic numbering starts (Salt's ``state_auto_order``)."""
+"""The first automatic order (Salt's ``state_auto_order``)."""
 
 _GLOB = lazy_pattern(r"[*?\[]")
 _LEADING_DOTS = lazy_pattern(r"(\.+)(.*)", re.DOTALL)
@@ -48,7 +48,7 @@ log: Final = get_logger(__name__)
 
 
 def nowhere(_sls: str, _env: str) -> tuple[str, int]:
-    """Where a command selects an SLS: in no file."""
+    """Return the place of an SLS that a command selects: in no file."""
     return "", 0
 
 

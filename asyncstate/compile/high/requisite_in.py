@@ -20,7 +20,7 @@ EXPANDED = REFERRING - {"listen_in"}
 _NEVER_USED = frozenset(
     {*EXPANDED, "require", "watch", "prereq", "onfail", "onfail_stop", "onchanges", "name", "names"}
 )
-"""What ``use`` does not copy. It copies all other arguments, even ``listen`` and ``_any`` requisites, as in Salt."""
+"""The arguments that ``use`` does not copy. It copies all others, even ``listen`` and ``_any`` ones, as in Salt."""
 
 _REPEAT_LIMIT = 10_000
 """Salt adds the targets of one list again for each item that follows. So do we, as ``show lowstate`` prints them, but

@@ -58,7 +58,7 @@ _NAMED = lazy_pattern(r"``(\w+\.\w+)``")
 """A function in a docstring that gets the keywords."""
 
 _ANY = "``**kwargs``"
-"""What the docstring of a bundled function has that uses keywords of any name."""
+"""The mark of a bundled function that takes keywords of any name, in its docstring."""
 
 _OTHER_TEMPLATES = lazy_pattern(r"\{%[-+]?\s*(?:include|import|from|extends)\b")
 

@@ -29,7 +29,7 @@ SCRIPTS = frozenset({"cmd.script", "cmd.wait_script"})
 """Functions that run the file that their ``source`` or ``name`` says."""
 
 _HINT_LIMIT = 10
-"""How many errors get the nearest name: comparing with every file of a large tree is slow."""
+"""The number of errors that get the nearest name: comparing with every file of a large tree is slow."""
 
 _LARGEST_TEMPLATE = 1 << 20
 

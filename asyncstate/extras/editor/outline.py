@@ -112,9 +112,9 @@ class _Above(NamedTuple):
 
 
 class Within(NamedTuple):
-    """Where a cursor is in flow style: the keys above it, and the key whose value it is in, if any.
+    """The place of a cursor in flow style: the keys above it, and the key whose value it is in, if any.
 
-    ``dash``: it is in an item of a list, ``listed``: outside of braces. ``start`` is the column of the word before it.
+    ``dash``: it is in an item of a list; ``listed``: outside of braces. ``start`` is the column of the word before it.
     """
 
     above: tuple[Word, ...]

@@ -61,7 +61,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a host runs its part, as the options of ``apply``.
+    """The options of ``apply`` with which a host runs its part.
 
     ``on_lost`` is the fate of states that wait for a lost host: fail, wait. ``top`` is the top file of a
     highstate, "" for the one in the host's configuration. ``exclude`` is as on a command line: ``NAME`` or ``sls:NAME``

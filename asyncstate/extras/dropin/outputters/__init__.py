@@ -36,7 +36,7 @@ _SALT = Palette(
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """How data is shown. ``opts`` are the settings under Salt's names.
+    """The format of shown data. ``opts`` are the settings under Salt's names.
 
     ``indent`` is the number of spaces of a level in JSON and YAML, negative for one line, None for one line of JSON,
     ``pretty``, or ``unset``. ``retcode`` is the exit code of the function.
