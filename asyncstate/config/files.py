@@ -101,8 +101,11 @@ def default_files(environ: Mapping[str, str] | None = None) -> list[str]:
 def default_candidates(environ: Mapping[str, str] | None = None) -> list[str]:
     """Return the paths of the default configuration files, whether they exist or not."""
     environ = os.environ if environ is None else environ
-    home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
-    return [SYSTEM_CONFIG, os.path.join(home, "asyncstate", "config.yaml")]
+    home = environ.get("HOME") or os.path.expanduser("~")
+    for base in (environ.get("XDG_CONFIG_HOME", ""), os.path.join(home, ".config")):
+        if os.path.isabs(base):  # a file in the working directory may be anybody's
+            return [SYSTEM_CONFIG, os.path.join(base, "asyncstate", "config.yaml")]
+    return [SYSTEM_CONFIG]
 
 
 def main_file(path: str) -> str:

@@ -329,7 +329,13 @@ def machine_state_dir() -> str:
 def _user_directory(system: str, variable: str, below_home: str) -> str:
     if os.geteuid() == 0:
         return system
-    return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), below_home), "asyncstate")
+    for base in (os.environ.get(variable, ""), os.path.join(os.path.expanduser("~"), below_home)):
+        if os.path.isabs(base):  # elsewhere each working directory would have a lock and a journal of its own
+            return os.path.join(base, "asyncstate")
+    raise ConfigError(
+        f"{user_name()} has no home: neither {variable} nor HOME is an absolute path, and no account has one. Set "
+        "HOME, or the settings cachedir and state_dir."
+    )
 
 
 def _salt_python(given: str | bool, origin: str) -> str:

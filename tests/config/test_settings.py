@@ -7,7 +7,8 @@ import yaml
 from record_answers import read, recorded
 
 from asyncstate.config import Settings, default_files, load_settings
-from asyncstate.config.settings import FIELDS, FIXED_OPTIONS
+from asyncstate.config.files import default_candidates
+from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, _user_directory
 from asyncstate.config.without_effect import FOLDERS, INSTEAD, folders_without_effect, without_effect
 from asyncstate.errors import ConfigError
 from asyncstate.load.folders import FOLDER_OPTIONS, folder_in_tree
@@ -335,6 +336,37 @@ def test_default_files_are_those_that_exist(tmp_path):
     assert default_files({"XDG_CONFIG_HOME": str(tmp_path)}) == default_files({"HOME": "/nowhere"})
     mine = write(tmp_path / "asyncstate/config.yaml", "")
     assert default_files({"XDG_CONFIG_HOME": str(tmp_path)})[-1] == str(mine)
+
+
+@pytest.fixture
+def nobody(monkeypatch):
+    """A user without an account: what the environment names is all there is."""
+    monkeypatch.setattr("asyncstate.config.settings._user_directory", _user_directory)
+    for name in ("geteuid", "getuid"):
+        monkeypatch.setattr(f"os.{name}", lambda: 54321)
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch.setenv
+
+
+@pytest.mark.parametrize("home", ["home", "~", "./home", None])
+@pytest.mark.parametrize("xdg", ["", "cache", None])
+def test_a_user_without_a_home_has_no_files_in_the_working_directory(home, xdg, nobody, tmp_path):
+    for name, value in {"HOME": home, "XDG_CACHE_HOME": xdg, "XDG_STATE_HOME": xdg, "XDG_CONFIG_HOME": xdg}.items():
+        if value is not None:
+            nobody(name, value)
+    assert all(map(os.path.isabs, default_candidates()))
+    with pytest.raises(ConfigError, match=r"54321 has no home: .* Set HOME, or the settings cachedir and state_dir"):
+        Settings()
+    assert Settings(cachedir=str(tmp_path / "cache")).state_dir == str(tmp_path / "cache/state")
+
+
+def test_a_relative_folder_of_the_environment_is_ignored(nobody):
+    nobody("HOME", "/home/x")
+    nobody("XDG_CACHE_HOME", "cache")
+    nobody("XDG_CONFIG_HOME", "config")
+    assert Settings().cachedir == "/home/x/.cache/asyncstate"
+    assert default_candidates()[-1] == "/home/x/.config/asyncstate/config.yaml"
 
 
 def test_a_program_has_a_journal_of_its_own(tmp_path, monkeypatch):
