@@ -116,7 +116,10 @@ def _dispatch(console: Console, arguments: list[str]) -> int:
     except click.ClickException as error:
         check()
         return _usage(console, error)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # click takes it for a person's; an import of a torn file raises it
+            check()
+            return _failure(console, error.__cause__)
         console.complain("interrupted")
         return 130
     except BrokenPipeError:

@@ -158,6 +158,11 @@ def test_a_render_error_outside_a_compile_has_its_place(failing, capfd):
     assert "at /srv/a.sls:3" in capfd.readouterr().out
 
 
+def test_the_end_of_a_torn_file_is_not_taken_for_ctrl_c(failing, capfd):
+    assert failing(EOFError("marshal data too short")) == 70
+    assert "internal error: EOFError: marshal data too short" in capfd.readouterr().err
+
+
 def test_a_bug_is_one_line_and_how_to_report_it(failing, capfd):
     assert failing(ZeroDivisionError("division by zero")) == 70
     errors = capfd.readouterr().err
