@@ -15,8 +15,9 @@ from asyncstate.compile.low.arguments import PROBABLE_ARGUMENT, check_arguments
 from asyncstate.compile.low.draft import Draft
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.planning import Machine
+from asyncstate.data.limits import DEEPEST, Meter, TooMuch, plain_data
 from asyncstate.data.merging import independent
-from asyncstate.errors import CompileError, FunctionNotFound, Issue, RenderError
+from asyncstate.errors import ArgumentError, CompileError, FunctionNotFound, Issue, RenderError
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
@@ -130,7 +131,7 @@ class Planner:
         client = OneMoreSls(self._services.file_client, file)
 
         def compiled() -> Plan:
-            compiler = self._compiler(client, {file: _copy(data)})
+            compiler = self._compiler(client, {file: _copy(data, {})})
             return compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
 
         return self._noting(compiled)
@@ -146,7 +147,10 @@ class Planner:
         return self._noting(lambda: self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name)))
 
     def single(self, function: str, arguments: Mapping[str, Any]) -> Plan:
-        """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
+        """Return the plan of one state function.
+
+        Raises CompileError if it does not exist or has no name, ArgumentError for arguments beyond an SLS's limits.
+        """
         state, dot, fun = function.partition(".")
         try:
             self._host.loaders["states"].get(function)
@@ -158,7 +162,10 @@ class Planner:
             raise CompileError(
                 [Issue(f"Specified state '{function}' was not found", hint=str(error), code="E401")]
             ) from None
-        args = dict(arguments)
+        try:
+            Meter().check(args := dict(arguments))
+        except TooMuch as error:
+            raise ArgumentError(f"the arguments of {function} cannot be used: {error}") from None
         name = args.pop("name", function)
         self._refuse_misspelt(state, fun, name, args)
         if name and not isinstance(name, str):  # as in Salt: a false value is a name
@@ -207,7 +214,7 @@ class Planner:
 
         def render(file: SlsFile, extra: Mapping[str, Any]) -> Rendered:
             if given and file in given:
-                return Rendered(given[file])
+                return Rendered(plain_data(given[file], file.path))
             if file.sls and refusal is not None and (why := refusal(file.sls)):  # the top file has no name
                 raise RenderError(why)
             return services.render_sls(file, extra, files, rendered, templates_pillar)
@@ -266,10 +273,20 @@ class Planner:
         )
 
 
-def _copy(value: Any) -> Any:
-    """Return the data with all mappings as dicts and all sequences as lists, the types that renderers return."""
+def _copy(value: Any, copies: dict[int, tuple[Any, Any]], depth: int = 0) -> Any:
+    """Return the data with all mappings as dicts and all sequences as lists, the types that renderers return.
+
+    What stands in several places, or in itself, does so in the copy. ``copies`` has the copies by the ``id`` of the
+    original, each with the original, which keeps the ``id`` in use. Levels beyond the limit are not copied.
+    """
+    if not isinstance(value, (Mapping, list, tuple)) or depth > DEEPEST:
+        return value
+    if id(value) in copies:
+        return copies[id(value)][1]
+    copy: Any = {} if isinstance(value, Mapping) else []
+    copies[id(value)] = value, copy
     if isinstance(value, Mapping):
-        return {key: _copy(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_copy(item) for item in value]
-    return value
+        copy.update((key, _copy(item, copies, depth + 1)) for key, item in value.items())
+    else:
+        copy += [_copy(item, copies, depth + 1) for item in value]
+    return copy

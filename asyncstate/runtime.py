@@ -368,7 +368,8 @@ class StateRuntime:
         ``force``, the rows of unchanged states are carried over, and nothing is waited for.
         Leaving the run raises ResumeRefused if there is nothing to resume or the plan differs; JournalError if
         there is no such run. With ``events`` the run can also be iterated over; a program that does not iterate saves
-        that work with ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
+        that work with ``events=False``. Raises ValueError for a concurrency below 1, a negative timeout,
+        and a priority of another length.
         """
         from asyncstate.run.assembly import Parts, assembled  # noqa: PLC0415 - programs that only compile never run
         from asyncstate.run.engine import RunOptions  # noqa: PLC0415
@@ -438,7 +439,10 @@ class StateRuntime:
         wait: float = 0.0,
         **options: Unpack[RunKeywords],
     ) -> RunReport:
-        """Run one state function, without a tree. Raises CompileError if there is no such function."""
+        """Run one state function, without a tree.
+
+        Raises CompileError if there is no such function; ArgumentError for arguments beyond the limits of an SLS.
+        """
         return await self._compile_and_run(
             lambda: self.host.workers.run(self.planner.single, function, arguments), lock, wait, options
         )

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import pytest
 
 from asyncstate import CompileError, Settings, StateRuntime
+from asyncstate.errors import ArgumentError
 
 
 @pytest.fixture
@@ -112,6 +113,77 @@ async def test_mistakes_are_warned_of_before_the_run(runtime):
         (True, "unknown-function"),
         (True, "missing-source"),
     ]
+
+
+def nested(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def in_itself(kind):
+    value = kind()
+    if isinstance(value, dict):
+        value["a"] = value
+    else:
+        value.append(value)
+    return value
+
+
+def doubled(levels):
+    value = ["a"]
+    for _ in range(levels):
+        value = [value, value]
+    return value
+
+
+class Incomparable:
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        raise TypeError("no such comparison")
+
+
+BEYOND_LIMITS = {
+    "a list in itself": (lambda: in_itself(list), "data that contains itself"),
+    "a dict in itself": (lambda: in_itself(dict), "data that contains itself"),
+    "deep": (lambda: nested(200), "nested deeper than 100 levels"),
+    "deeper than Python's stack": (lambda: nested(50_000), "nested deeper than 100 levels"),
+    "a thousand million of one": (lambda: doubled(30), "the same data is repeated too often"),
+    "a number that cannot be written": (lambda: 10**5000, "a number of more than 4,300 digits"),
+}
+UNREADABLE = {"what cannot be compared": (Incomparable, "TypeError: no such comparison")}
+PLACES = {
+    "argument": lambda value: {"x": {"test.nop": [{"a": value}]}},
+    "arguments": lambda value: {"x": {"test.nop": value}},
+    "state": lambda value: {"x": value},
+    "requisite": lambda value: {"x": {"test.nop": [{"require": value}]}},
+    "include": lambda value: {"include": value},
+    "extend": lambda value: {"extend": {"x": value}},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", BEYOND_LIMITS | UNREADABLE)
+async def test_data_has_the_limits_of_an_sls(runtime, kind, place):
+    make, said = (BEYOND_LIMITS | UNREADABLE)[kind]
+    [message] = await messages(runtime, PLACES[place](make()))
+    assert message.startswith("Rendering SLS 'base:data' failed: ")
+    assert said in message
+
+
+@pytest.mark.parametrize("kind", BEYOND_LIMITS)
+async def test_arguments_of_a_single_state_have_the_limits_of_an_sls(runtime, kind):
+    make, said = BEYOND_LIMITS[kind]
+    with pytest.raises(ArgumentError, match=f"the arguments of test.nop cannot be used: .*{said}"):
+        await runtime.single("test.nop", {"name": "x", "a": make()})
+
+
+async def test_data_may_stand_in_several_places(runtime):
+    shared = [{"name": "here"}]
+    data = {"a": {"test.nop": shared}, "b": {"test.nop": shared}}
+    assert [chunk.name for chunk in (await runtime.compile_data(data)).chunks] == ["here", "here"]
 
 
 def test_data_needs_no_event_loop_and_no_tree(tmp_path):

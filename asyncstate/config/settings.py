@@ -169,8 +169,10 @@ class Settings(msgspec.Struct, kw_only=True):
         """Check the given values, fill in those that depend on this machine, and make paths absolute."""
         for field in _FIELDS_FROM_LAST:
             value = getattr(self, field.name)
-            given = value if field.default is msgspec.NODEFAULT else value is not field.default
-            if given and not isinstance(value, os.PathLike):
+            if isinstance(value, os.PathLike):
+                setattr(self, field.name, value := os.fspath(value))
+            is_of_factory = field.default is msgspec.NODEFAULT
+            if (value or not isinstance(value, (dict, list))) if is_of_factory else value is not field.default:
                 origin = self.origins.get(field.name, "") if field.name != "origins" else ""
                 convert(field.name, value, field.type, origin)
         self.root_dir = os.path.abspath(self.root_dir)

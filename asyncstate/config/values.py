@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from asyncstate.data.limits import CONTAINERS, TooMuch, check_written
 from asyncstate.errors import ArgumentError, ConfigError
 from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
@@ -109,7 +110,11 @@ def _type_of(value: Any) -> str:
 def convert(option: str, value: Any, wanted: Any, origin: str) -> Any:
     """Return a value as the type that an option demands. Raises ConfigError, which names the value's source."""
     try:
+        if isinstance(value, CONTAINERS):
+            check_written(value)
         return msgspec.convert(value, wanted)
+    except (TooMuch, UnicodeEncodeError) as error:
+        raise ConfigError(f"{prefix_of(origin)}{option}: {error}") from None
     except msgspec.ValidationError as error:
         raise ConfigError(f"{prefix_of(origin)}{_mistake(option, value, wanted, str(error))}") from None
 

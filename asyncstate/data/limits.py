@@ -29,6 +29,7 @@ MOST_REPEATED: Final = 1_000_000
 MOST_VALUES: Final = 20_000_000
 """Limit of the values in one document: a million states have up to 20 million, which take 15 s to read."""
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {str: str.__str__, int: int.__int__, float: float.__float__}
+_EXACT: Final = frozenset({*_PLAIN, bool, type(None)})
 _LONGEST_INTEGER: Final = 14_000
 """Limit of the bits of a number: Python writes at most 4,300 decimal digits."""
 
@@ -156,6 +157,8 @@ def _exact(value: Any) -> Any:
 
     Passes on any exception from comparing or showing a value.
     """
+    if type(value) in _EXACT:
+        return value
     if isinstance(value, dict):
         pairs = ((_exact(key), _exact(item)) for key, item in dict.items(value))
         return OrderedDict(pairs) if isinstance(value, OrderedDict) else dict(pairs)

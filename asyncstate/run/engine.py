@@ -57,7 +57,7 @@ class Engine:
     texts that neither rows nor events may show: the engine uses true names inside, and `RedactedPlan` hides secrets in
     all output. ``journal`` makes the keeper of the run, and notices for its report. It is called before anything
     starts, in a thread if one can start; an exception from it ends the run. ``elsewhere`` are the other hosts of a plan
-    with REMOTE nodes. ``fetcher`` prefetches for later states.
+    with REMOTE nodes. ``fetcher`` prefetches for later states. Raises ValueError for a priority of another plan.
     """
 
     machine = Machine
@@ -78,6 +78,10 @@ class Engine:
         elsewhere: Elsewhere | None = None,
         fetcher: Fetcher | None = None,
     ) -> None:
+        if options.priority is not None and len(options.priority) != len(plan.nodes):
+            raise ValueError(
+                f"priority has a number for each node of the plan, so {len(plan.nodes)}, not {len(options.priority)}"
+            )
         self.plan = plan
         self.options = options
         self._dispatch = dispatch

@@ -118,6 +118,42 @@ def test_library_use_resolves_relative_roots(tmp_path, monkeypatch):
     assert settings.concurrency >= 4
 
 
+def in_itself(kind):
+    value = kind()
+    if isinstance(value, dict):
+        value["a"] = value
+    else:
+        value.append(value)
+    return value
+
+
+@pytest.mark.parametrize("option", FIELDS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(value, id=name)
+        for name, value in {
+            "None": None,
+            "number": 0,
+            "empty text": "",
+            "half of a character": "\ud800",
+            "empty list": [],
+            "list in itself": in_itself(list),
+            "mapping in itself": in_itself(dict),
+            "deep": json.loads("[" * 200 + "]" * 200),
+            "path": Path("x"),
+        }.items()
+    ],
+)
+def test_a_value_of_any_kind_is_taken_or_refused_by_name(option, value):
+    said = f"{option}: "
+    try:
+        Settings(**{option: value}).opts()
+    except ConfigError as error:
+        said = str(error)
+    assert said.startswith(f"{option}: ")
+
+
 def test_library_use_with_a_wrong_type():
     with pytest.raises(ConfigError, match="file_roots: expected a mapping, got text"):
         Settings(file_roots="srv/salt")

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.run.options import RunOptions
 
 
@@ -28,3 +29,12 @@ def test_a_lane_has_a_place_at_least():
 
 def test_everything_else_is_taken():
     assert RunOptions(run_id="r", concurrency=1, timeout=0, lanes={"disk": 1}).concurrency == 1
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_a_priority_is_one_of_the_plan(tmp_path, length):
+    runtime = StateRuntime(Settings(cachedir=str(tmp_path)))
+    with runtime.open_sync():
+        plan = runtime.compile_data_sync({"a": "test.nop", "b": "test.nop"})
+    with pytest.raises(ValueError, match=f"a number for each node of the plan, so 2, not {length}"):
+        runtime.run(plan, priority=[0] * length)
