@@ -9,6 +9,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 from .. import _resources  # noqa: TID252 - as `states` for type checkers
+from ._entries import devices_at as _devices_at
+from ._entries import escaped as _escaped
 from ._entries import fstab_absent, fstab_present
 from ._entries import refused_entry as _refused_entry
 from ._foretold import stuck as _stuck
@@ -157,10 +159,10 @@ def _binds(low: Mapping[str, Any]) -> bool:
 
 def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
     """Remove an unmounted entry from fstab, and add the result to the row."""
-    entry = __salt__["mount.fstab"](config).get(name.replace(" ", "\\040"))
-    if entry is None:
+    devices = _devices_at(name, config)
+    if not devices:
         return row | {"comment": f"{row['comment']}. fstab entry not found"}
-    if device and entry["device"] != device:
+    if device and _escaped(device) not in devices:
         return row | {"comment": f"{row['comment']}. fstab entry for device {device} not found"}
     if is_dry_run():
         comment = f"Mount point {name} is unmounted but needs to be purged from {config} to be made persistent"

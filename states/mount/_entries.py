@@ -100,12 +100,29 @@ def fstab_absent(name: str, fs_file: str, mount_by: str | None = None, config: s
             - fs_file: /srv
     """
     fs_file = _folder(fs_file)
-    if fs_file not in __salt__["mount.fstab"](config):
+    device = _device_by(name, mount_by)
+    devices = devices_at(fs_file, config)
+    if not devices or (device is not None and escaped(device) not in devices):
         return unchanged(name, f"{fs_file} entry is already missing in {config}.")
     if is_dry_run():
         return would_change(name, f"{fs_file} entry will be removed from {config}.")
-    __salt__["mount.rm_fstab"](name=fs_file, device=_device_by(name, mount_by), config=config)
+    __salt__["mount.rm_fstab"](name=fs_file, device=device, config=config)
     return changed(name, f"{fs_file} entry removed from {config}.", {"persist": "removed"})
+
+
+def devices_at(folder: str, config: str) -> list[str]:
+    """Return the device of each entry of fstab for a mount point, as it is written there."""
+    entries, key = __salt__["mount.fstab"](config), escaped(folder)
+    devices = []
+    while key in entries:  # a repeated mount point has "_" added
+        devices.append(entries[key]["device"])
+        key += "_"
+    return devices
+
+
+def escaped(word: str) -> str:
+    """Return a mount point or device as fstab and the kernel write it."""
+    return word.replace(" ", "\\040").replace("\t", "\\011")
 
 
 def _would_write(name: str, status: str, fs_file: str, config: str, *, mount: bool) -> Row:

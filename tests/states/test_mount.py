@@ -242,6 +242,37 @@ def test_fstab(plugins, kernel, fstab):
     assert fstab.stat().st_mode & 0o777 == 0o640
 
 
+ENTRIES = "/dev/a /mnt ext4 ro 0 0\nLABEL=b /mnt ext4 ro 0 0\n/dev/c\\040d /m\\040n ext4 ro 0 0\n"
+
+
+@pytest.mark.parametrize(
+    ("device", "folder", "gone"),
+    [
+        ("/dev/a", "/mnt", 0),
+        ("LABEL=b", "/mnt", 1),
+        ("/dev/c d", "/m n", 2),
+        ("/dev/other", "/mnt", None),
+        ("/dev/a", "/m n", None),
+        ("/dev/a", "/other", None),
+    ],
+)
+@pytest.mark.parametrize(
+    ("state", "arguments"),
+    [
+        ("mount.fstab_absent", lambda device, folder: {"name": device, "fs_file": folder}),
+        ("mount.unmounted", lambda device, folder: {"name": folder, "device": device, "persist": True}),
+    ],
+)
+def test_the_entry_of_one_device_is_removed_once(plugins, kernel, fstab, state, arguments, device, folder, gone):
+    fstab.write_text(ENTRIES)
+    dry, real, again = plugins.three_runs(state, **arguments(device, folder), config=str(fstab))
+    left = [line for index, line in enumerate(ENTRIES.splitlines(keepends=True)) if index != gone]
+    assert fstab.read_text() == "".join(left)
+    assert dry["result"] is (True if gone is None else None)
+    assert (bool(real["changes"]), real["result"]) == (gone is not None, True)
+    assert (again["changes"], again["result"]) == ({}, True)
+
+
 def test_what_is_mounted(plugins, kernel, place, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     kernel.run(f"mount -t vfat -o uid=www,gid=5 /dev/sdc '{tmp_path}/a b'")
