@@ -12,6 +12,7 @@ from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.data import formats, merging, paths
+from asyncstate.data import grains as data_grains
 from asyncstate.dunders import __grains__, __opts__, editing
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -145,41 +146,12 @@ def set_(
     exists = present is not paths.MISSING
     if exists and present == val and (val is not None or not destructive):
         return {**row, "comment": "Grain is already set"}
-    if present is not None and not force:
-        if isinstance(present, (dict, list)):
-            return _refused(f"The key '{key}' exists but is a dict or a list. Use 'force=True' to overwrite.")
-        if isinstance(val, (dict, list)) and exists:
-            return _refused(
-                f"The key '{key}' exists and the given value is a dict or a list. Use 'force=True' to overwrite."
-            )
-    value = val
-    while delimiter in key:
-        key, _, step = key.rpartition(delimiter)
-        above = merging.fresh(get(key, {}, delimiter))
-        if isinstance(above, dict):
-            if value is None and destructive:
-                above.pop(step, None)
-            else:
-                above[step] = value
-        elif isinstance(above, list):
-            _put_into_list(above, step, value)
-        elif above == step or force:
-            above = {step: value}
-        else:
-            return _refused(
-                f"The key '{key}' value is '{above}', which is different from the provided key '{step}'. "
-                "Use 'force=True' to overwrite."
-            )
-        value = above
     try:
-        row["changes"] = setval(key, value, destructive)
+        root, value = data_grains.with_value(__grains__, key, val, delimiter, force=force, destructive=destructive)
+        row["changes"] = setval(root, value, destructive)
     except CommandExecutionError as error:
-        return _refused(str(error))
+        return {"comment": str(error), "changes": {}, "result": False}
     return row
-
-
-def _refused(comment: str) -> dict[str, Any]:
-    return {"comment": comment, "changes": {}, "result": False}
 
 
 def _from_root(key: str, value: Any, delimiter: str) -> tuple[str, Any]:
@@ -189,19 +161,6 @@ def _from_root(key: str, value: Any, delimiter: str) -> tuple[str, Any]:
         above = merging.fresh(get(key, {}, delimiter))
         value = {**above, step: value} if isinstance(above, dict) else above
     return key, value
-
-
-def _put_into_list(items: list[Any], step: str, value: Any) -> None:
-    done = False
-    for index, present in enumerate(items):
-        if present == step:
-            items[index] = {step: value}
-            done = True
-        elif isinstance(present, dict) and step in present:
-            present[step] = value
-            done = True
-    if not done:
-        items.append({step: value})
 
 
 def _grains_file() -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
+from asyncstate.data import grains
 from asyncstate.dunders import (
     Row,
     __context__,
@@ -20,6 +22,7 @@ from asyncstate.dunders import (
     unchanged,
     would_change,
 )
+from asyncstate.errors import CommandExecutionError
 
 from . import _resources
 
@@ -45,6 +48,8 @@ def present(name: str, value: Any, delimiter: str = _DELIMITER, force: bool = Fa
     existing = __salt__["grains.get"](name, _MISSING)
     if existing == value:
         return unchanged(name, "Grain is already set")
+    if problem := _refused(name, value, force=force):
+        return failed(name, problem)
     if is_dry_run():
         if existing is _MISSING:
             return would_change(name, f"Grain {name} is set to be added", {"new": name})
@@ -69,9 +74,11 @@ def list_present(name: str, value: Any, delimiter: str = _DELIMITER) -> Row:
     if not missing:
         where = f"already in grain {name} (or pending)" if grain else f"already pending in grain {name}"
         return unchanged(name, f"Value {value} is {where}")
-    pending.extend(missing)
     if isinstance(value, list):
         value = missing
+    if filesystem.judges() and not grains.takes_items(__grains__, name):
+        return failed(name, f"Failed append value {value} to grain {name}")
+    pending.extend(missing)
     if is_dry_run():
         comment = (
             f"Value {value} is set to be appended to grain {name}" if grain else f"Grain {name} is set to be added"
@@ -83,7 +90,7 @@ def list_present(name: str, value: Any, delimiter: str = _DELIMITER) -> Row:
         comment = f"Removed value {known} from update due to {found}.\n"
     appended = __salt__["grains.append"](name, value)
     now = __salt__["grains.get"](name, [])
-    if any(item not in now for item in missing):
+    if not isinstance(now, list) or any(item not in now for item in missing):
         return failed(name, f"Failed append value {value} to grain {name}")
     return changed(name, f"{comment}Append value {value} to grain {name}", {"new": appended})
 
@@ -120,6 +127,10 @@ def absent(name: str, destructive: bool = False, delimiter: str = _DELIMITER, fo
         return unchanged(name, f"Grain {name} does not exist")
     to_none = {"grain": name, "value": None} if grain is not None else {}
     changes = {"deleted": name} if destructive is True else to_none
+    if not changes and filesystem.judges():
+        return unchanged(name, "Grain is already set")
+    if problem := _refused(name, None, force=force, destructive=destructive):
+        return failed(name, problem)
     if is_dry_run():
         comment = f"Value for grain {name} is set to be deleted (None)" if to_none else ""
         if destructive is True:
@@ -155,6 +166,17 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
     else:
         __salt__["grains.setval"](name, [value] if grain is None else [grain, value])
     return changed(name, f"Value {value} was added to grain {name}", {"added": value})
+
+
+def _refused(name: str, value: Any, *, force: bool, destructive: bool = False) -> str:
+    """Return the reason why a grain is not set, "" if it is; a dry run with Salt's rows does not look."""
+    if not filesystem.judges():
+        return ""
+    try:
+        grains.with_value(__grains__, name, value, _DELIMITER, force=force, destructive=destructive)
+    except CommandExecutionError as error:
+        return str(error)
+    return ""
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -163,6 +163,53 @@ def test_nothing_to_do_or_refused(plugins, function, arguments, result, comment)
     assert stored(plugins) == START
 
 
+PLACES = [
+    *START,
+    "zero",
+    "no",
+    "blank",
+    "map",
+    "new",
+    "new:a",
+    "txt:t",
+    "txt:sub",
+    "none:a",
+    "lst:a",
+    "lst:1",
+    "lst:7",
+    "mix:k",
+    "dct:y",
+    "zero:a",
+]
+SET = [None, "t", 5, ["a"], ["a", "q"], [], {"x": 1}]
+OPTIONS = [{}, {"force": True}]
+EVERY = [
+    *(("present", {"value": value, **options}) for value in SET for options in OPTIONS),
+    *(("absent", {"destructive": destructive, **options}) for destructive in (True, False) for options in OPTIONS),
+    *((function, {"value": value}) for function in ("list_present", "list_absent") for value in ("a", ["a", "q"], None)),
+    *(("append", {"value": "q", "convert": convert}) for convert in (True, False)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("function", "arguments"), EVERY)
+def test_a_dry_run_foretells_what_is_there_of_any_kind(plugins, function, arguments, place):
+    for key, value in {"zero": 0, "no": False, "blank": "", "map": {}}.items():
+        plugins.grains[key] = value
+    (plugins.tmp_path / "grains").write_text(yaml.safe_dump({**plugins.grains}))
+    plugins.opts["foresight"] = True
+    rows = []
+    for test in (True, False, False):
+        plugins.context.clear()
+        rows.append(plugins.state(f"grains.{function}", name=place, **arguments, test=test))
+    dry, real, again = rows
+    assert dry["result"] is (None if real["changes"] and real["result"] else real["result"]), real["comment"]
+    if function != "append" and real["result"]:
+        assert (again["result"], again["changes"]) == (True, {})
+    if real["result"] is False:
+        assert (dry["comment"], real["changes"]) == (real["comment"], {})
+
+
 def test_append_converts(plugins):
     plugins.state("grains.append", name="num", value="z", convert=True)
     plugins.state("grains.append", name="none", value="z", convert=True)

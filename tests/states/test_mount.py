@@ -245,8 +245,9 @@ def test_fstab(plugins, kernel, fstab):
 ENTRIES = "/dev/a /mnt ext4 ro 0 0\nLABEL=b /mnt ext4 ro 0 0\n/dev/c\\040d /m\\040n ext4 ro 0 0\n"
 
 
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize(
-    ("device", "folder", "gone"),
+    "case",
     [
         ("/dev/a", "/mnt", 0),
         ("LABEL=b", "/mnt", 1),
@@ -263,7 +264,8 @@ ENTRIES = "/dev/a /mnt ext4 ro 0 0\nLABEL=b /mnt ext4 ro 0 0\n/dev/c\\040d /m\\0
         ("mount.unmounted", lambda device, folder: {"name": folder, "device": device, "persist": True}),
     ],
 )
-def test_the_entry_of_one_device_is_removed_once(plugins, kernel, fstab, state, arguments, device, folder, gone):
+def test_the_entry_of_one_device_is_removed_once(plugins, fstab, state, arguments, case):
+    device, folder, gone = case
     fstab.write_text(ENTRIES)
     dry, real, again = plugins.three_runs(state, **arguments(device, folder), config=str(fstab))
     left = [line for index, line in enumerate(ENTRIES.splitlines(keepends=True)) if index != gone]
