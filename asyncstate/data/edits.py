@@ -15,6 +15,22 @@ LINE_MODES = ("insert", "ensure", "delete", "replace")
 _MISSING = "Cannot edit marked block. Markers were not found in file."
 
 
+def decoded(data: bytes) -> tuple[str, str]:
+    """Return the text of a file, and the encoding to write it back with: UTF-8, else Latin-1, which has every byte."""
+    try:
+        return data.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "latin-1"
+
+
+def encoded(text: str, codec: str) -> bytes:
+    """Return a text in the encoding that it was read in, or in UTF-8 if that cannot encode what was added."""
+    try:
+        return text.encode(codec)
+    except UnicodeEncodeError:
+        return text.encode()
+
+
 def regex_flags(flags: Any) -> re.RegexFlag:
     """Return flags given as a number, a name, or a list of names (``MULTILINE``, ``IGNORECASE``, …)."""
     if isinstance(flags, int):

@@ -58,11 +58,12 @@ def blockreplace(
         insert_before_match=insert_before_match,
         insert_after_match=insert_after_match,
     )
-    difference = unified(old, new)
+    text = "".join(new)
+    difference = unified(old, text.splitlines(keepends=True))
     if difference and not dry_run:
         if backup is not False:
             copy_beside(path, str(backup))
-        filesystem.replace_content(path, "".join(new).encode(codec))
+        filesystem.replace_content(path, edits.encoded(text, codec))
     return difference if show_changes else bool(difference)
 
 

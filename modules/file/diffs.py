@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data import edits
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -83,10 +84,7 @@ def text_encoding(data: bytes) -> str:
 
 def decode(data: bytes) -> str:
     """Decode UTF-8, else Latin-1, so that every file can be shown and edited."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    return edits.decoded(data)[0]
 
 
 def lines_of(data: bytes) -> list[str]:

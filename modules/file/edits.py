@@ -82,11 +82,7 @@ def replace(
 def load_text(path: str, encoding: str | None = None) -> tuple[str, str]:
     """Return a file's text and the encoding to write it back with."""
     if encoding is None:
-        data = filesystem.read_bytes(path)
-        try:
-            return data.decode("utf-8"), "utf-8"
-        except UnicodeDecodeError:
-            return data.decode("latin-1"), "latin-1"
+        return edits.decoded(filesystem.read_bytes(path))
     try:
         return filesystem.read_bytes(path).decode(encoding), encoding
     except (UnicodeError, LookupError) as error:
@@ -156,7 +152,7 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
         return False
     if backup:
         copy_beside(path, backup)
-    filesystem.replace_content(path, "".join(edited for _, edited in lines).encode(codec))
+    filesystem.replace_content(path, edits.encoded("".join(edited for _, edited in lines), codec))
     return unified([line for line, _ in different], [edited for _, edited in different])
 
 
@@ -198,11 +194,7 @@ def store_text(path: str, text: str, codec: str, *, in_place: bool = True) -> No
 
     With ``in_place`` a file that has several names keeps them all.
     """
-    try:
-        data = text.encode(codec)
-    except UnicodeEncodeError:
-        data = text.encode()
-    _put(path, data, in_place=in_place)
+    _put(path, edits.encoded(text, codec), in_place=in_place)
 
 
 def _put(path: str, data: bytes, *, in_place: bool) -> None:

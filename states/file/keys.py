@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import edits
 from asyncstate.data.key_values import KeyValues
 from asyncstate.dunders import Row, changed, failed, is_dry_run, make_row, unchanged, would_change
 
@@ -45,23 +46,23 @@ def keyvalue(
         what = "is not a dictionary" if key_values else "is empty"
         return failed(name, f"file.keyvalue key and value not supplied and key_values {what}")
     try:
-        old = texts.lines(texts.read(name))
+        text, codec = edits.decoded(filesystem.read_bytes(name))
     except OSError as error:
         if not (create_if_missing and isinstance(error, FileNotFoundError)):
             return make_row(name, f"unable to open {name}", result=bool(ignore_if_missing))
-        old, append_if_not_found = [], True
+        text, codec, append_if_not_found = "", "utf-8", True
     edit = KeyValues({str(name): value for name, value in key_values.items()}, separator, count, uncomment)
     edit.key_ignore_case, edit.value_ignore_case, edit.prune = key_ignore_case, value_ignore_case, prune
-    for line in old:
+    for line in texts.lines(text):
         edit.take(line)
     if append_if_not_found:
         edit.append()
     elif prepend_if_not_found:
         edit.prepend()
-    return _finish(name, edit, show_changes=show_changes)
+    return _finish(name, edit, codec, show_changes=show_changes)
 
 
-def _finish(name: str, edit: KeyValues, *, show_changes: bool) -> Row:
+def _finish(name: str, edit: KeyValues, codec: str, *, show_changes: bool) -> Row:
     modified, deleted = edit.changed, len(edit.pruned)
     if not modified and not deleted:
         return unchanged(name)
@@ -78,7 +79,7 @@ def _finish(name: str, edit: KeyValues, *, show_changes: bool) -> Row:
         predicted = "\nPredicted diff:\n\r\t\t" + "\r\t\t".join(diff) if show_changes else ""
         return would_change(name, would + predicted, changes)
     try:
-        filesystem.edit_content(filesystem.resolved(name), "".join(edit.content).encode())
+        filesystem.edit_content(filesystem.resolved(name), edits.encoded("".join(edit.content), codec))
     except OSError:
         return failed(name, f"{name} not writable", changes)
     return changed(name, f"Changed {modified}, deleted {deleted} lines", changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncstate import filesystem
+from asyncstate.data import edits
 
 _HEAD = 512
 _TEXT = bytes(range(32, 127)) + b"\n\r\t\f\b"
@@ -11,11 +12,7 @@ _SHARE = 0.30
 
 def read(name: str) -> str:
     """Return a file's text: UTF-8, else Latin-1."""
-    data = filesystem.read_bytes(name)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    return edits.decoded(filesystem.read_bytes(name))[0]
 
 
 def is_text(text: str) -> bool:

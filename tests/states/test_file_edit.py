@@ -216,6 +216,55 @@ def test_edits(plugins, path, edit):
         assert (again["result"], again["changes"], again["comment"]) == (True, {}, right.format(path))
 
 
+ODD_LINES = {
+    "Latin-1": b"# caf\xe9 \xff\n",
+    "half of UTF-8": b"# \xe2\x82\n",
+    "UTF-8 beside Latin-1": "# é\n".encode() + b"# \xe9\n",
+    "other line ends": "# x\x85y\u2028z\x0bw\x1cv\r\n# u\r".encode(),
+    "controls": b"# \x1b[0m\x0c \n",
+    "a mark": b"\xef\xbb\xbf# x\n",
+}
+ODD_EDITS = {
+    "keyvalue": {"key": "a", "value": "2"},
+    "replace": {"pattern": "^a=1$", "repl": "a=2", "backup": False},
+    "line": {"content": "a=2", "match": "a=1", "mode": "replace"},
+    "comment": {"regex": "^a=1", "backup": False},
+    "uncomment": {"regex": "b=1", "backup": False},
+    "blockreplace": {"content": "new\x85line", "append_newline": True, "backup": False},
+    "append": {"text": "appended"},
+    "prepend": {"text": "prepended"},
+}
+
+
+@pytest.mark.parametrize("state", ODD_EDITS)
+@pytest.mark.parametrize("odd", ODD_LINES.values(), ids=ODD_LINES)
+@pytest.mark.parametrize("end", [b"", "é".encode(), b"\xe9"])
+def test_an_edit_leaves_all_other_bytes_alone(plugins, path, state, odd, end):
+    last = b"# last " + end
+    path.write_bytes(odd + b"\na=1\n#b=1\n#-- start managed zone --\nold\n#-- end managed zone --\n" + last)
+    plugins.opts["foresight"] = True
+    dry, real, again = plugins.three_runs(f"file.{state}", name=str(path), **ODD_EDITS[state])
+    assert (dry["result"], real["result"], bool(real["changes"])) == (None, True, True), real["comment"]
+    assert (again["result"], again["changes"]) == (True, {})
+    left = path.read_bytes()
+    assert odd in left
+    assert last in left
+
+
+@pytest.mark.parametrize("state", ["comment", "uncomment"])
+@pytest.mark.parametrize("regex", ["(?s)a.*", "a$", "^", "$", "(", "a=1", "", "x*", "[ab]=1$", "gone"])
+@pytest.mark.parametrize("text", ["a=1\n", "a=1\r\n", "#a=1\r#b=1\r", "  a=1", "", "#a=1\n;a=1\n// a=1\n"])
+def test_a_dry_run_of_a_comment_foretells_the_result(plugins, path, state, regex, text):
+    plugins.opts["foresight"] = True
+    for char in ("#", ";", "", "//"):
+        path.write_bytes(text.encode())
+        arguments = {"name": str(path), "regex": regex, "char": char, "backup": False}
+        dry, real = (plugins.state(f"file.{state}", **arguments, test=test) for test in (True, False))
+        assert dry["result"] is (None if real["changes"] else real["result"])
+        if real["result"] is False:
+            assert (dry["comment"], path.read_bytes()) == (real["comment"], text.encode())
+
+
 @pytest.mark.parametrize(
     ("state", "arguments", "comment"),
     [
