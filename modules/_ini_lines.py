@@ -85,7 +85,6 @@ class IniFile:
 
 def _lines(path: str) -> list[str]:
     try:
-        with filesystem.open_text(path, errors="surrogateescape") as file:
-            return [line.removesuffix("\n") for line in file]  # not splitlines: a form feed does not end a line
+        return filesystem.read_lines(path)
     except FileNotFoundError:
         return []

@@ -138,8 +138,7 @@ def _command(name: Name, *, verbose: bool) -> list[str]:
 
 def _lines(path: str) -> list[str]:
     try:
-        with filesystem.open_text(path, errors="surrogateescape") as file:
-            return file.read().splitlines()
+        return filesystem.read_lines(path)
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -59,8 +59,7 @@ def _write(config: str, lines: list[str], name: str, value: Any, edit: Editing) 
 
 def _lines(config: str) -> list[str]:
     try:
-        with filesystem.open_text(config, errors="surrogateescape") as file:
-            return file.read().splitlines()
+        return filesystem.read_lines(config)
     except FileNotFoundError:
         return []
     except OSError as error:

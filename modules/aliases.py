@@ -83,8 +83,7 @@ def _path() -> str:
 
 def _lines() -> list[_Line]:
     try:
-        with filesystem.open_text(_path(), errors="surrogateescape") as file:
-            return [_parsed(line) for line in file.read().splitlines()]
+        return [_parsed(line) for line in filesystem.read_lines(_path())]
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -131,8 +131,7 @@ def _path() -> str:
 
 def _lines() -> list[_Line]:
     try:
-        with filesystem.open_text(_path(), errors="surrogateescape") as file:
-            return [_parsed(raw) for raw in file.read().splitlines()]
+        return [_parsed(raw) for raw in filesystem.read_lines(_path())]
     except FileNotFoundError:
         return []
     except OSError as error:

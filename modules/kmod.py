@@ -129,8 +129,7 @@ def _config() -> str:
 
 def _lines(path: str) -> Iterator[str]:
     try:
-        with filesystem.open_text(path, errors="surrogateescape") as file:
-            yield from file.read().splitlines()
+        yield from filesystem.read_lines(path)
     except FileNotFoundError:
         return
     except OSError as error:

@@ -81,6 +81,7 @@ from .reading import (
     open_write,
     read_bytes,
     read_input,
+    read_lines,
     require_readable,
 )
 from .replacement import Replacement, copy_attributes, copy_file, edit_content, merged, replace_content, replace_text
@@ -131,6 +132,7 @@ __all__ = [
     "pinned",
     "read_bytes",
     "read_input",
+    "read_lines",
     "readlink",
     "refused_owners",
     "remove",

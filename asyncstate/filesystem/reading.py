@@ -44,6 +44,16 @@ def open_text(path: str, *, encoding: str = "utf-8", errors: str = "strict") -> 
     return TextIOWrapper(open_read(path), encoding=encoding, errors=errors)
 
 
+def read_lines(path: str) -> list[str]:
+    """Return the lines of a text file, without their ends. Raises as `open_read` does.
+
+    Only a line end ends a line, not all that ``str.splitlines`` splits at: what follows a form feed in a comment would
+    count when it is written back.
+    """
+    with open_text(path, errors="surrogateescape") as file:
+        return [line.removesuffix("\n") for line in file]
+
+
 def _checked(path: str) -> tuple[int, os.stat_result]:
     descriptor = _opened(path)
     try:

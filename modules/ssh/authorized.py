@@ -11,6 +11,7 @@ import shutil
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import edits
 from asyncstate.dunders import __salt__, editing
 from asyncstate.errors import CommandExecutionError
 
@@ -99,7 +100,7 @@ def set_auth_key(
         if path.startswith(account["home"]) and not filesystem.is_directory(account["home"]):
             return "fail"
         old = text or ""
-        lines = f"{old}{'' if old.endswith(chr(10)) or not old else chr(10)}".splitlines(keepends=True)
+        lines = edits.lines_of(f"{old}{'' if old.endswith(chr(10)) or not old else chr(10)}")
         lines.insert(edit.place(map(_key_of, lines), key), str(line))
         _user_files.write(path, "".join(lines), account)
         if text is None and not filesystem.foretells():
@@ -137,7 +138,7 @@ def rm_auth_key(user: str, key: str, config: str = _DEFAULT, fingerprint_hash_ty
     with editing(path):
         if key not in auth_keys(user, config, fingerprint_hash_type):
             return "Key not present"
-        lines = _edited(_user_files.read(path) or "", key, "").splitlines(keepends=True)
+        lines = edits.lines_of(_edited(_user_files.read(path) or "", key, ""))
         kept = [line for line in lines if line.startswith("#") or parse(line) is not None]
         _user_files.write(path, "".join(kept), account)
     return "Key removed"
@@ -189,7 +190,7 @@ def _keys_in(path: str, hash_type: str | None) -> dict[str, Key]:
 
 
 def _parsed(text: str, hash_type: str | None) -> dict[str, Key]:
-    keys = (parse(line) for line in text.splitlines())
+    keys = (parse(line) for line in edits.lines_of(text))
     return {each.key: each for each in keys if each is not None and fingerprint(each.key, hash_type) is not None}
 
 
@@ -208,7 +209,7 @@ def _key_of(line: str) -> str | None:
 def _edited(text: str, key: str, line: str) -> str:
     """Return the lines of a file, stripped and without empty ones, with ``line`` in place of a key's lines."""
     lines = []
-    for old in filter(None, map(str.strip, text.splitlines())):
+    for old in filter(None, map(str.strip, edits.lines_of(text))):
         known = parse(old)
         lines.append(line if known is not None and known.key == key else f"{old}\n")
     return "".join(lines)

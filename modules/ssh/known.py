@@ -10,6 +10,7 @@ import os
 import threading
 from typing import Any
 
+from asyncstate.data import edits
 from asyncstate.dunders import __salt__
 
 from .. import _user_files  # noqa: TID252 - as `modules` for type checkers
@@ -45,7 +46,7 @@ class _File:
         text = _user_files.read(self.path)
         self.exists = text is not None
         self.text = text or ""
-        self.lines = self.text.splitlines()
+        self.lines = [line.removesuffix("\n") for line in edits.lines_of(self.text)]
 
     def about(self, host: str) -> list[tuple[int, Entry]]:
         """Return the entries about a host, with their line indexes."""
@@ -149,6 +150,8 @@ def set_known_host(
     for word in (hostname, enc, key):
         if word and len(word.split()) != 1:
             return _failure(f"{word!r} cannot stand in known_hosts: it is more than one word")
+    if key and _fingerprint(key) is None:  # it would not be found again, and be added in every run
+        return _failure(f"{key!r} is no public key: it is not base64")
     if port is not None and port != _PORT and hash_known_hosts:
         return _failure(_PORT_AND_HASH)
     known = get_known_host_entries(user, hostname, config, port, fingerprint_hash_type)

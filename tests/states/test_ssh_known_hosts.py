@@ -57,6 +57,16 @@ def test_a_key_without_its_type_is_a_mistake(plugins, known, test):
     assert not known.exists()
 
 
+@pytest.mark.parametrize("test", [True, False])
+@pytest.mark.parametrize("key", ["bad", "AAAA=AAA", "é", KEY + "!"])
+def test_a_key_that_would_not_be_found_again_is_a_mistake(plugins, known, test, key):
+    plugins.opts["foresight"] = True
+    arguments = {"name": "git.example", "user": "worker", "key": key, "enc": "ssh-rsa", "test": test}
+    row = plugins.state("ssh_known_hosts.present", **arguments)
+    assert (row["result"], row["comment"]) == (False, f"{key!r} is no public key: it is not base64")
+    assert not known.exists()
+
+
 def test_a_key_counts_more_than_a_fingerprint(plugins):
     plugins.opts["foresight"] = True
     arguments = {"name": "git.example", "user": "worker", "key": KEY, "enc": "ssh-rsa", "fingerprint": "aa:bb"}
