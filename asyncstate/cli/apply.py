@@ -143,6 +143,7 @@ def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> in
         wanted = unfinished(settings, selection, options["only_failed"], options["pillar"] or {})
         if not wanted.tags:
             console.say(f"nothing failed in run {wanted.run}, and every state of it started: nothing to do")
+            _answer_without_run(console)
             return 0
     if options["trace_effects"] and (settings.test or options["mock"]):
         raise click.UsageError("--trace-effects needs a real run: a dry run changes nothing that could be seen")
@@ -163,6 +164,17 @@ def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> in
     return Session(console, settings, options).apply(
         wanted.selection if wanted else selection, reviewed=reviewed, unfinished=wanted
     )
+
+
+def _answer_without_run(console: Console) -> None:
+    """Write the answer and the file of --junit for no states: a program must not take an older file for its result."""
+    if not console.for_people and console.out != "jsonl":
+        console.data({})
+    if console.junit:
+        from asyncstate.cli.output_file import write_answer
+        from asyncstate.report.junit import problems_xml
+
+        write_answer(console, console.junit, problems_xml([]))
 
 
 def _require_sls(selection: Selection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,13 @@ class Option(click.Option):
         super().__init__(*args, **attributes)
         self.section = section
         self.rare = rare
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return a value in the option's type. Refuses "nan", which no range excludes and no comparison ends."""
+        cast = super().type_cast_value(ctx, value)
+        if isinstance(cast, float) and math.isnan(cast):
+            raise click.BadParameter(f"{value!r} is not a number.", ctx=ctx, param=self)
+        return cast
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the names and the help; without ``--help-all``, the first sentence of the help."""

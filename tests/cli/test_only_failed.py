@@ -62,6 +62,15 @@ def test_when_nothing_failed_nothing_is_done(machine):
     assert len(json.loads(machine.call("runs", "list", "--out", "json"))) == 1
 
 
+@pytest.mark.parametrize(("form", "answer"), [("json", "{}\n"), ("yaml", "{}\n"), ("jsonl", ""), ("github", "")])
+def test_when_nothing_failed_a_program_gets_an_answer(machine, form, answer):
+    machine.apply(text=tree(machine, good=True), code=0)
+    junit = machine.path / "junit.xml"
+    junit.write_text("of an older run")
+    assert machine.call("apply", "--only-failed", "--out", form, "--junit", str(junit)) == answer
+    assert 'tests="0" failures="0" errors="0"' in junit.read_text()
+
+
 def test_what_failhard_kept_from_starting_is_done_too_and_a_dry_run_is_passed_over(machine):
     hard = "bad:\n  test.fail_without_changes:\n    - failhard: true\nlater:\n  test.nop: []\n"
     machine.apply("-j", "1", text=hard)
