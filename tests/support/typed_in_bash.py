@@ -20,6 +20,9 @@ my id here:
   test.nop
 """
 
+RC = b"PS1='$ '; set -u; bind 'set enable-bracketed-paste off'\n"
+"""Of a user whose shell refuses variables that are not set."""
+
 
 @pytest.fixture
 def programs():
@@ -38,7 +41,7 @@ def bash(tmp_path, capfdbinary, programs):
     capfdbinary.readouterr()
     for name in programs:
         assert main(["completion", "bash", name]) == 0
-    (tmp_path / "rc").write_bytes(capfdbinary.readouterr().out + b"PS1='$ '; bind 'set enable-bracketed-paste off'\n")
+    (tmp_path / "rc").write_bytes(capfdbinary.readouterr().out + RC)
     program = tmp_path / "bin" / "asyncstate"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m asyncstate "$@"\n')
     program.chmod(0o755)
@@ -67,6 +70,7 @@ def bash(tmp_path, capfdbinary, programs):
             pass
         os.waitpid(pid, 0)
         os.close(terminal)
+        assert b"unbound variable" not in text
         return [re.findall("<([^<>]*)>", found)[1:] for found in re.findall(r"((?:<[^<>\r\n]*>)+)end", text.decode())]
 
     return type_lines

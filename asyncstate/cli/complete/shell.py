@@ -37,10 +37,10 @@ _FUNCTION_completion() {
         exec "$1" 2>/dev/null
     )
     COMPREPLY=()
-    case "${answer[0]}" in
+    case "${answer[0]-}" in
         words | nospace | files | dirs) COMPREPLY=("${answer[@]:1}") ;;
     esac
-    case "${answer[0]}" in
+    case "${answer[0]-}" in
         files) compopt -o default ;;
         dirs) compopt -o dirnames ;;
         nospace) compopt -o nospace ;;

@@ -46,3 +46,7 @@ def test_no_name_is_replaced_by_an_old_line(bash, tmp_path):
     assert bash("asyncstate apply c", "asyncstate apply 'c") == [["apply", "c!ech"]] * 2
     (tmp_path / "salt" / "cron.sls").write_text("a: {test.nop: []}\n")
     assert bash('asyncstate apply "c') == [["apply", "cron"]]
+
+
+def test_where_nothing_can_be_completed_the_line_stays(bash):
+    assert bash("asyncstate nosuch ", "asyncstate apply --nosuch=x") == [["nosuch"], ["apply", "--nosuch=x"]]
