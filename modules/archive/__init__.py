@@ -20,6 +20,7 @@ from .names import expanded as _expanded
 from .names import guess_format as _guess_format
 from .names import listed as _listed
 from .names import local_copy as _local
+from .names import placed as _placed
 from .names import positive as _positive
 from .names import stripped as _stripped
 from .names import trimmed as _trimmed
@@ -42,7 +43,8 @@ def list_(
 ) -> Any:
     """Return the paths in an archive (a path or a URL), sorted; directories end in a slash.
 
-    With ``verbose``: ``dirs``, ``files``, ``links`` and ``top_level_dirs``, ``top_level_files``, ``top_level_links``.
+    With ``verbose``: ``dirs``, ``files``, ``links`` and ``top_level_dirs``, ``top_level_files``, ``top_level_links``,
+    by the paths below a destination at which they would be unpacked; those that begin with ``..`` would not be.
     ``options`` is the command that decompresses a tar if Python cannot.
     """
     kind = archive_format or _guess_format(urlsplit(name).path or name)
@@ -63,6 +65,7 @@ def list_(
     dirs, files, links = (_stripped(paths, strip) for paths in members)
     if not verbose:
         return sorted(dirs + files + links)
+    dirs, files, links = ([name for name in map(_placed, paths) if name] for paths in (dirs, files, links))
     everything = dirs + files + links
     top = [path for path in dirs if path.count("/") == 1]
     if all("/" in path for path in everything):  # an archive need not list the directory its files are in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import posixpath
 from typing import Any
 
 from asyncstate import filesystem
@@ -42,6 +43,18 @@ def positive(strip_components: Any) -> int:
     if not str(strip_components).isdecimal() or int(strip_components) <= 0:
         raise CommandExecutionError("'strip_components' must be a positive integer")
     return int(strip_components)
+
+
+def placed(path: str) -> str:
+    """Return the path below the destination at which a member is unpacked, "" for the destination itself.
+
+    One that leads outside, and is not unpacked, begins with ``..``.
+    """
+    path = path.lstrip("/")
+    if ".." not in path.split("/"):
+        return path
+    normal = posixpath.normpath(path)
+    return "" if normal == "." else f"{normal}/" if path.endswith("/") else normal
 
 
 def stripped(paths: list[str], count: int) -> list[str]:

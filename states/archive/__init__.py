@@ -105,8 +105,11 @@ def extracted(
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
             job.check_options()
+            cleared = bool(clean or clean_parent)
+            if is_dry_run() or cleared or job.differing:  # nothing is removed for an archive that is refused
+                job.check_members(cleared=cleared)
+            job.remove_differing()
             if is_dry_run():
-                job.check_members()
                 if not (clean_parent and _filesystem.lexists(job.name.rstrip("/"))):
                     job.make_folder()
                 _refuse(job.announcement(clean=clean, by_hash=by_hash, missing=missing), result=None)

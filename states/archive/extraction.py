@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _KEEPING_MODES = ("--same-permissions", "--preserve-permissions")
 _EMPTY = "/dev/null"
 """No archive, by which a program shows whether it knows its options."""
+_NEW = ".not-there-yet"
 _ELSEWHERE = ("--directory", "--absolute-names", "--to-command")
 
 
@@ -49,6 +50,11 @@ class Extraction(ArchiveSource):
             )
         except CommandExecutionError as error:
             raise Refusal(self._unlisted(str(error))) from None
+        for kind in ("dirs", "files", "links"):
+            for path in self.contents[kind]:
+                if path.partition("/")[0] == "..":
+                    source = redacted(self.source)
+                    raise Refusal(f"Refusing to unpack {source}: {path!r} would be outside the destination")
 
     def _unlisted(self, message: str) -> str:
         message = str(CommandExecutionError(message, info={"archive location": self.cached}))
@@ -100,18 +106,14 @@ class Extraction(ArchiveSource):
                 "first and then re-created and the archive would be extracted",
                 result=None,
             )
-        if clean:
-            return missing, missing
+        if clean or clean_parent:
+            return True, missing
         if not force:
             raise Refusal(
                 f"{text} To proceed with extraction, set 'force' to True. Note that this will remove these paths "
                 f"before extracting.{listed}"
             )
-        for path in wrong:
-            full = os.path.join(self.name, path)
-            if not is_dry_run():
-                __salt__["file.remove"](full.rstrip("/"))
-            self.changes.setdefault("removed", []).append(full)
+        self.differing = [os.path.join(self.name, path) for path in wrong]
         return True, missing
 
     def _differing(self) -> tuple[bool, list[str]]:
@@ -154,13 +156,24 @@ class Extraction(ArchiveSource):
         text = f"Archive {redacted(self.source)} would be extracted to {self.name}"
         return text + (", after cleaning destination path(s)" if clean else "") + _reason(by_hash, missing)
 
-    def check_members(self) -> None:
-        """Refuse members that unpacking would refuse; those unpacked by a program are not known beforehand."""
+    def check_members(self, *, cleared: bool) -> None:
+        """Refuse members that unpacking would refuse; those unpacked by a program are not known beforehand.
+
+        If the destination is ``cleared`` first, what is there now does not count.
+        """
         if (self.format == "tar" and not self.options) or (self.format == "zip" and not self.use_unzip):
-            __salt__["archive.check_members"](self.cached, self.name, self.format, password=self.password)
+            folder = os.path.join(self.name, _NEW) if cleared else self.name
+            __salt__["archive.check_members"](self.cached, folder, self.format, password=self.password)
         if not self.own_only and (refused := filesystem.refused_owners(self.uid, self.gid)):
             wanted = {"user": self.user, "group": self.group}
             raise Refusal("; ".join(f"Failed to change {kind} to {wanted[kind]}" for kind in refused))
+
+    def remove_differing(self) -> None:
+        """Remove the paths of another kind that ``force`` allows to remove."""
+        for path in self.differing:
+            if not is_dry_run():
+                __salt__["file.remove"](path.rstrip("/"))
+            self.changes.setdefault("removed", []).append(path)
 
     def clear(self, *, clean: bool, clean_parent: bool) -> None:
         """Remove existing paths before unpacking, according to the arguments."""

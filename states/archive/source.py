@@ -65,6 +65,7 @@ class ArchiveSource:
         self.contents: dict[str, list[str]] = {}
         self.files: list[str] = []
         self.made_directory = False
+        self.differing: list[str] = []
         self.problems: dict[str, list[str]] = {"missing": [], "failed": []}
 
     def check_paths(self) -> None:

@@ -408,3 +408,94 @@ def test_footprint():
     assert set(found["reads"]) == {"path:/s.tar", "path:/i", "user:u"}
     assert found["makes"] == ["path:/opt?0755:u:root"]
     assert found["programs"] == ["tar", "unzip"]
+
+
+def zipped(path, names):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+
+
+def tarred(path, names):
+    with tarfile.open(path, "w") as archive:
+        for name in names:
+            add(archive, name, b"x")
+
+
+WAYS = {
+    "tar": (tarred, {}),
+    "tar by a program": (tarred, {"options": "-v"}),
+    "zip": (zipped, {"use_cmd_unzip": False}),
+    "zip by a program": (zipped, {"use_cmd_unzip": True}),
+}
+ARGUMENTS = {
+    "force": {"force": True},
+    "clean": {"clean": True},
+    "clean_parent": {"clean_parent": True},
+    "overwrite": {"overwrite": True},
+    "owner": {"user": os.geteuid(), "group": os.getegid()},
+}
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "zip by" not in way or shutil.which("unzip")])
+@pytest.mark.parametrize("arguments", ARGUMENTS.values(), ids=ARGUMENTS)
+@pytest.mark.parametrize(
+    "name", ["{root}/victim", "../victim", "x/../../victim", "{root}/victim/kept", "../victim/new"]
+)
+def test_whatever_an_archive_names_nothing_outside_is_touched(plugins, tmp_path, way, arguments, name):
+    make, more = WAYS[way]
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "kept").mkdir()
+    (victim / "kept" / "data").write_text("precious")
+    owned = []
+    plugins.states["file.directory"] = lambda name, **_: owned.append(name) or plugins.file_directory(name)
+    plugins.file_directory = lambda name: os.makedirs(name, exist_ok=True) or {
+        "name": name, "result": True, "changes": {}, "comment": "",
+    }  # fmt: skip
+    dest = tmp_path / "dest"
+    dest.mkdir()
+    (dest / "mine").write_text("mine")
+    make(tmp_path / "a", [name.format(root=tmp_path), "fine"])
+    kind = way.partition(" ")[0]
+    common = {"source": str(tmp_path / "a"), "archive_format": kind, "enforce_toplevel": False, **more, **arguments}
+    row = plugins.state("archive.extracted", name=str(dest), **common)
+    assert names(victim) == ["kept", "kept/data"]
+    assert (victim / "kept" / "data").read_text() == "precious"
+    assert all(os.path.normpath(path).startswith(str(dest)) for path in owned)
+    if row["result"] is False:  # unzip fails at an absolute name, when all is unpacked
+        assert (dest / "mine").exists() or way == "zip by a program"
+    else:
+        landed = dest / str(tmp_path / name.format(root=tmp_path).removeprefix(f"{tmp_path}/")).lstrip("/")
+        assert landed.read_text() == "x"
+        again = plugins.state("archive.extracted", name=str(dest), **{**common, "overwrite": False})
+        assert (again["result"], again["changes"]) == (True, {})
+
+
+@pytest.mark.parametrize("arguments", [{"clean": True}, {"clean_parent": True}, {"force": True}])
+@pytest.mark.parametrize("broken", ["digest", "link"])
+def test_nothing_is_removed_for_an_archive_that_is_refused(plugins, tmp_path, arguments, broken):
+    dest = tmp_path / "dest"
+    (dest / "a" / "b").mkdir(parents=True)
+    (dest / "a" / "b" / "data").write_text("precious")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        add(archive, "a/b", b"a file where a folder is")
+        if broken == "link":
+            add(archive, "a/out", kind=tarfile.SYMTYPE, link="/etc")
+    digest = {"source_hash": "0" * 64} if broken == "digest" else {}
+    common = {"name": str(dest), "source": str(tmp_path / "a.tar"), **digest, **arguments}
+    row = plugins.state("archive.extracted", **common)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert (dest / "a" / "b" / "data").read_text() == "precious"
+
+
+@pytest.mark.parametrize("arguments", [{"clean": True}, {"clean_parent": True}, {"force": True}])
+def test_paths_of_another_kind_are_replaced_as_foretold(plugins, tmp_path, arguments):
+    dest = tmp_path / "dest"
+    (dest / "a" / "b").mkdir(parents=True)
+    tarred(tmp_path / "a.tar", ["a/b"])
+    common = {"name": str(dest), "source": str(tmp_path / "a.tar"), **arguments}
+    dry, real, again = plugins.three_runs("archive.extracted", **common)
+    assert (dry["result"], real["result"]) == (None, True)
+    assert (dest / "a" / "b").read_text() == "x"
+    assert (again["result"], again["changes"]) == (True, {})
