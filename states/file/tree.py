@@ -101,6 +101,9 @@ def recurse(
         except OSError as error:
             return failed(name, f"Recurse failed: {error}")
     parts = _Parts(name, clean=clean)
+    if is_new and filesystem.judges() and not (content.directories or content.files or content.links):
+        new = {"directory": "new"}  # otherwise what is put there says so
+        parts.merge(top, would_change(top, f"{top} is set to be made", new) if is_dry_run() else changed(top, "", new))
     for path in sorted(content.directories):
         if parts.make_way(path, "Replacing {} with a directory", "Replaced file with a directory", os.path.isdir):
             parts.take(path, directory, path, user=user, group=group, recurse=[], dir_mode=dir_mode, makedirs=True)

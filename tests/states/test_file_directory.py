@@ -251,6 +251,22 @@ def test_recurse_reports_the_one_file_that_fails(plugins, tmp_path, skeleton):
     assert (top / "a.txt").exists()
 
 
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("pattern", ["nothing", "E@^none$"])
+def test_a_tree_of_which_nothing_is_taken_makes_its_folder_and_says_so(plugins, tmp_path, there, pattern):
+    plugins.salt_file("skel/a", "a")
+    plugins.opts["foresight"] = True
+    top = tmp_path / "out"
+    if there:
+        top.mkdir()
+    dry, real, again = plugins.three_runs("file.recurse", name=str(top), source="salt://skel", include_pat=pattern)
+    changes = {} if there else {str(top): {"directory": "new"}}
+    assert (dry["result"], dry["changes"]) == (True if there else None, changes)
+    assert (real["result"], real["changes"]) == (True, changes)
+    assert (again["result"], again["changes"]) == (True, {})
+    assert top.is_dir()
+
+
 def test_recurse_links(plugins, tmp_path, skeleton):
     (skeleton / "link").symlink_to("a.txt")
     plugins.state("file.recurse", name=str(tmp_path / "kept"), source="salt://skel", keep_symlinks=True)
