@@ -81,6 +81,7 @@ def add(
         options += ["-s", shell]
     if uid not in {None, ""}:
         options += ["-u", uid]
+        options += [] if unique else ["-o"]  # useradd refuses -o for a number of its own choice
     if gid not in {None, ""}:
         options += ["-g", gid]
     elif usergroup:
@@ -97,8 +98,6 @@ def add(
         options.append("-l")
     if home is not None:
         options += ["-d", home]
-    if not unique:
-        options.append("-o")
     if system:
         options.append("-r")
     if not _succeeds("luseradd" if local else "useradd", *options, *_below(None if local else root), "--", name):

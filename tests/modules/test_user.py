@@ -63,3 +63,21 @@ def test_lists(plugins):
     assert plugins.call("user.current") == pwd.getpwuid(os.geteuid()).pw_name
     with pytest.raises(CommandExecutionError):
         plugins.call("user.primary_group", "no_such_user")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ({"uid": 1500, "unique": False}, ["-u", "1500", "-o", "-m"]),
+        ({"uid": 0, "unique": False}, ["-u", "0", "-o", "-m"]),
+        ({"uid": 1500}, ["-u", "1500", "-m"]),
+        ({"unique": False}, ["-m"]),
+        ({"uid": "", "unique": False, "createhome": False}, ["-M"]),
+    ],
+)
+def test_a_number_may_be_shared_only_if_one_is_given(plugins, arguments, options):
+    commands = []
+    plugins.salt["cmd.retcode"] = lambda command, **_: commands.append(command) or 0
+    plugins.salt["cmd.run_all"] = lambda command, **_: commands.append(command) or {"retcode": 0, "stderr": ""}
+    assert plugins.call("user.add", "bob", **arguments) is True
+    assert commands == [["useradd", *options, "--", "bob"]]
