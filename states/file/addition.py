@@ -36,7 +36,18 @@ def append(
     """
     name = expand(name)
     chunks = _prepared(
-        name, "append", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes
+        name,
+        "append",
+        text,
+        makedirs,
+        template,
+        context,
+        defaults,
+        source,
+        source_hash,
+        sources,
+        source_hashes,
+        patterns=not ignore_whitespace,
     )
     if isinstance(chunks, dict):
         return chunks
@@ -91,8 +102,13 @@ def _prepared(
     source_hash: Any,
     sources: Any,
     source_hashes: Any,
+    *,
+    patterns: bool = False,
 ) -> list[str] | Row:
-    """Make sure that there is a file; return the texts to add, or the row if the state ends there."""
+    """Make sure that there is a file; return the texts to add, or the row if the state ends there.
+
+    With ``patterns`` the texts are searched as regular expressions: for an invalid one no file is made.
+    """
     if not name:
         return failed(name, f"Must provide name to file.{function}")
     warn_needless_hash(source, source_hash)
@@ -110,6 +126,8 @@ def _prepared(
     if filesystem.judges() or not missing:  # before the file is made
         try:
             chunks = rendered_texts(pairs, template, context, defaults) if pairs else string_list(text)
+            for chunk in chunks if patterns else ():
+                edits.compiled(chunk, "MULTILINE")
         except SourceError as error:
             return without_text(error)
         except (CommandExecutionError, OSError, UnicodeError) as error:

@@ -251,6 +251,16 @@ def test_an_edit_leaves_all_other_bytes_alone(plugins, path, state, odd, end):
     assert last in left
 
 
+@pytest.mark.parametrize("test", [True, False])
+@pytest.mark.parametrize("text", ["(", "\\1", ["fine", "a**"]])
+def test_no_file_is_made_for_an_invalid_pattern(plugins, path, text, test):
+    plugins.opts["foresight"] = True
+    row = plugins.state("file.append", name=str(path), text=text, ignore_whitespace=False, test=test)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"].startswith("Invalid regular expression ")
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("state", ["comment", "uncomment"])
 @pytest.mark.parametrize("regex", ["(?s)a.*", "a$", "^", "$", "(", "a=1", "", "x*", "[ab]=1$", "gone"])
 @pytest.mark.parametrize("text", ["a=1\n", "a=1\r\n", "#a=1\r#b=1\r", "  a=1", "", "#a=1\n;a=1\n// a=1\n"])
