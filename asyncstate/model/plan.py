@@ -166,8 +166,10 @@ class Plan(msgspec.Struct, frozen=True):
         return (chunk, *checks)
 
     def chunk_of(self, node: int) -> LowChunk:
-        """Return the chunk that a CHUNK, CHECK or LISTENER node calls."""
+        """Return the chunk that a CHUNK, CHECK or LISTENER node calls, of a GROUP the first one."""
         what = self.nodes[node]
+        if what.kind is NodeKind.GROUP:
+            return self.chunk_of(what.members[0])
         chunk = self.chunks[what.chunk]
         return chunk.as_listener() if what.kind is NodeKind.LISTENER else chunk
 

@@ -22,15 +22,6 @@ def shuffled(plan: Plan, seed: int) -> tuple[int, ...]:
     return tuple(values)
 
 
-def delayed(plan: Plan, node: int) -> tuple[int, ...]:
-    """Return the serial order, except that ``node`` starts only when nothing else is ready.
-
-    With one slot, everything that does not depend on the node runs before it.
-    """
-    last = max(plan.rank, default=0) + 1
-    return tuple(last if number == node else rank for number, rank in enumerate(plan.rank))
-
-
 def in_turn(plan: Plan, priority: Sequence[int]) -> Sequence[int]:
     """Return a priority that keeps the serial order within each of the plan's turns."""
     if not plan.turns:
@@ -40,12 +31,3 @@ def in_turn(plan: Plan, priority: Sequence[int]) -> Sequence[int]:
         for member, number in zip(members, sorted(numbers[each] for each in members), strict=True):
             numbers[member] = number
     return tuple(numbers)
-
-
-def following(plan: Plan, order: Sequence[int]) -> tuple[int, ...]:
-    """Return the priority with which one slot follows ``order``, the nodes without listeners.
-
-    An order that the graph does not allow is followed as far as possible.
-    """
-    place = {node: number for number, node in enumerate(order)}
-    return tuple(place.get(node, len(place) + rank) for node, rank in enumerate(plan.rank))

@@ -15,7 +15,7 @@ import msgspec
 from asyncstate.extras.dropin.outputters.highstate import highstate
 from asyncstate.extras.dropin.outputters.table import table
 from asyncstate.report.nested import nested_lines
-from asyncstate.report.terminal import PLAIN, Palette
+from asyncstate.report.terminal import Palette
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def palette(self) -> Palette:
         """The colours."""
-        return _SALT if self.coloured else PLAIN
+        return _SALT if self.coloured else Palette()
 
 
 def printed(data: dict[str, Any], name: str, form: Form, complain: Callable[[str], None]) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import TIMELESS, NodeKind
-from asyncstate.run.priority import delayed, following
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -45,7 +44,8 @@ class Orders:
 
     def delayed(self, node: int) -> Order:
         """Return the serial order with a node moved behind all nodes that do not depend on it."""
-        return self._order(delayed(self._plan, node))
+        rank = self._plan.rank
+        return self._order([*rank[:node], max(rank) + 1, *rank[node + 1 :]])
 
     def every_delay(self, nodes: Iterable[int]) -> dict[Order, list[int]]:
         """Return the orders in which one of ``nodes`` is delayed, each once, with these nodes.
@@ -64,8 +64,9 @@ class Orders:
         self._dag.add(pair.earlier, pair.later, "found")
 
     def priority(self, order: Order) -> tuple[int, ...]:
-        """Return the priority with which one slot follows an order."""
-        return following(self._plan, order)
+        """Return the priority with which one slot follows an order, as far as the graph allows it."""
+        place = {node: number for number, node in enumerate(order)}
+        return tuple(place.get(node, len(place) + rank) for node, rank in enumerate(self._plan.rank))
 
 
 _TAKEN = frozenset({NodeKind.CHUNK, NodeKind.CHECK, NodeKind.GROUP})

@@ -45,7 +45,7 @@ def result_lines(plan: Plan, result: Result, palette: Palette = PLAIN) -> Iterat
 
 
 def _unexplained_lines(plan: Plan, each: Unexplained, palette: Palette) -> Iterator[str]:
-    chunk = _chunk(plan, each.delayed)
+    chunk = plan.chunk_of(each.delayed)
     yield (
         f"{_place(chunk)}{palette.paint(palette.yellow, _said(plan, each.delayed))} must run before a later state, and "
         "nothing says so; the search was cut off before it knew which"
@@ -55,7 +55,7 @@ def _unexplained_lines(plan: Plan, each: Unexplained, palette: Palette) -> Itera
 
 
 def _lines(plan: Plan, found: Unordered, palette: Palette) -> Iterator[str]:
-    earlier, later = (_chunk(plan, node) for node in found.pair)
+    earlier, later = (plan.chunk_of(node) for node in found.pair)
     yield (
         f"{_place(later)}{palette.paint(palette.yellow, _said(plan, found.pair.later))} must run after "
         f"{_said(plan, found.pair.earlier)}{_at(earlier)}, and nothing says so"
@@ -80,7 +80,7 @@ def _short(text: str) -> str:
 
 def settling(plan: Plan, found: Unordered) -> list[str]:
     """Return the remedy for a pair: a requisite, or a footprint on the state that declares too little."""
-    earlier, later = (_chunk(plan, node) for node in found.pair)
+    earlier, later = (plan.chunk_of(node) for node in found.pair)
     unknown = [chunk for chunk in (earlier, later) if chunk.index in plan.unknown]
     lines = [f"the effects of {describe_tag(chunk.tag)} are unknown: {plan.unknown[chunk.index]}" for chunk in unknown]
     hint = requisite_hint(plan, later, earlier)
@@ -132,18 +132,12 @@ def _difference(found: Difference) -> dict[str, str]:
 
 
 def _state(plan: Plan, node: int) -> dict[str, Any]:
-    chunk = _chunk(plan, node)
+    chunk = plan.chunk_of(node)
     return {"state": chunk.tag, "node": plan.nodes[node].kind.name.lower(), "file": chunk.file, "line": chunk.line}
 
 
-def _chunk(plan: Plan, node: int) -> LowChunk:
-    """Return the chunk of a node, of a group the first."""
-    what = plan.nodes[node]
-    return plan.chunks[plan.nodes[what.members[0]].chunk if what.kind is NodeKind.GROUP else what.chunk]
-
-
 def _said(plan: Plan, node: int) -> str:
-    chunk = describe_tag(_chunk(plan, node).tag)
+    chunk = describe_tag(plan.chunk_of(node).tag)
     kind = plan.nodes[node].kind
     if kind is NodeKind.CHECK:
         return f"the check for a prereq of {chunk}"

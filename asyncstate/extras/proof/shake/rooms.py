@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate import residue
 from asyncstate.errors import AsyncStateError, CompileError, Issue
 from asyncstate.extras.proof.shake.outcome import Entry, Outcome, paths_below
 from asyncstate.extras.proof.shake.python import PLACE, this_python
@@ -21,7 +22,6 @@ from asyncstate.extras.proof.shake.sketch import Answer, Job, plan_of
 from asyncstate.model.encode import encoded
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import start
-from asyncstate.residue import make_temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,7 +97,7 @@ class Rooms:
             process.kill()
 
     def _run(self, job: Job, keep: str = "") -> tuple[Answer, Outcome]:
-        work = make_temporary_folder("asyncstate-shake-")
+        work = residue.make_temporary_folder("asyncstate-shake-")
         try:
             return self._run_in(work, job, keep)
         finally:

@@ -44,7 +44,7 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     turns = [frozenset(members) for members in plan.turns]
     contingent = {(edge.before, edge.after) for edge in plan.contingent}
     for conflict in conflicts(plan.dag, plan.rank, nodes, marks, contingent):
-        pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
+        pair = plan.chunk_of(conflict.earlier).index, plan.chunk_of(conflict.later).index
         apart = all(conflict.path in plan.entries.get(state, ()) for state in pair) or _is_a_lookup(plan, conflict)
         if pair[0] != pair[1] and not apart and not any(in_turn.issuperset(pair) for in_turn in turns):
             contact = Contact(
@@ -76,7 +76,7 @@ def _racing(chunk: LowChunk) -> RacingState:
 
 def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mapping[str, int]:
     """Mark existing folders that a state with ``makedirs`` would have made, as any order gives the same result."""
-    chunk = plan.chunks[_state_of(plan, node)]
+    chunk = plan.chunk_of(node)
     if not chunk.args.get("makedirs"):
         return flags
     return {**flags, **{folder: flags.get(folder, 0) | ENSURED for folder in above(str(chunk.name))}}
@@ -89,16 +89,11 @@ def _is_a_lookup(plan: Plan, conflict: Conflict) -> bool:
     """
     if conflict.path not in _ACCOUNTS:
         return False
-    one, other = (plan.chunks[_state_of(plan, node)] for node in (conflict.earlier, conflict.later))
+    one, other = plan.chunk_of(conflict.earlier), plan.chunk_of(conflict.later)
     return any(
         maker.state in _MAKE_ACCOUNTS and not changes & CHANGES and asking.index not in plan.unknown
         for maker, asking, changes in ((one, other, conflict.after), (other, one, conflict.before))
     )
-
-
-def _state_of(plan: Plan, node: int) -> int:
-    what = plan.nodes[node]
-    return what.chunk if what.kind is not NodeKind.GROUP else plan.nodes[what.members[0]].chunk
 
 
 def _message(race: Race) -> str:

@@ -10,7 +10,6 @@ import msgspec
 from asyncstate import filesystem
 from asyncstate.errors import AsyncStateError, ConfigError
 from asyncstate.extras.proof.trace.learned import Record, Table
-from asyncstate.filesystem import Access
 from asyncstate.model.encode import encoded
 
 LIMIT = 1 << 26
@@ -51,7 +50,7 @@ def save(state_dir: str, records: list[Record]) -> None:
         table.records = dict(sorted(table.records.items(), key=lambda item: -item[1].seen)[: len(table.records) // 2])
         data = encoded(table)
     filesystem.makedirs(state_dir, 0o700)
-    filesystem.replace_content(path_in(state_dir), data, access=Access(mode=0o600))
+    filesystem.replace_content(path_in(state_dir), data, access=filesystem.Access(mode=0o600))
 
 
 def _fits(record: Record) -> bool:

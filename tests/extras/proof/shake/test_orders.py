@@ -5,13 +5,15 @@ import random
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from reached import reach
 from trees import FakeStates
 from trees import plan as compiled_plan
 
 from asyncstate.extras.proof.shake.orders import Orders, Pair, culprits
 from asyncstate.extras.proof.shake.sketch import plan_of, sketch
 from asyncstate.run.priority import shuffled
-from tests.run.test_machine import plans
+from asyncstate.run.validation import ValidatingMachine as Machine
+from tests.run.test_machine import outcomes, plans, run_all
 from tests.run.test_priority import handed_out, is_legal
 
 
@@ -32,6 +34,46 @@ def test_every_delay_is_legal_and_can_be_run(plan, data):
         assert all(orders.delayed(node) == order for node in nodes)
     order = data.draw(st.sampled_from([orders.serial, *delays]))
     assert handed_out(plan, orders.priority(order)) == list(order)
+
+
+@settings(max_examples=25)
+@given(plan=plans(), data=st.data())
+def test_one_slot_runs_a_delayed_node_after_all_that_does_not_depend_on_it(plan, data):
+    orders = Orders(plan)
+    node = data.draw(st.sampled_from(orders.serial))
+    order = orders.delayed(node)
+    assert sorted(order) == sorted(orders.serial)
+    after = reach(plan.dag, plan.dag.successors(node))
+    assert set(order[order.index(node) + 1 :]) <= after
+    assert [other for other in order if other not in after | {node}] == [
+        other for other in orders.serial if other not in after | {node}
+    ], "the others keep the serial order"
+
+
+@settings(max_examples=25)
+@given(plan=plans(), data=st.data(), width=st.integers(1, 8), seed=st.integers(0, 2**32))
+def test_a_delay_changes_no_verdict(plan, data, width, seed):
+    results = {chunk.id: data.draw(outcomes) for chunk in plan.chunks}
+    _, serial = run_all(Machine(plan), results)
+    orders = Orders(plan)
+    delayed = orders.priority(orders.delayed(data.draw(st.sampled_from(orders.serial))))
+    machine = Machine(plan, priority=delayed)
+    assert run_all(machine, results, width, random.Random(seed))[1] == serial
+    assert machine.not_started() == []
+
+
+@settings(max_examples=25)
+@given(plan=plans(), seed=st.integers(0, 2**32))
+def test_every_legal_order_can_be_followed(plan, seed):
+    order = handed_out(plan, shuffled(plan, seed))
+    assert handed_out(plan, Orders(plan).priority(order)) == order
+
+
+def test_an_order_that_the_graph_forbids_is_followed_as_far_as_it_does():
+    plan = PlanBuilder().chunk("a").chunk("b", require=["a"]).chunk("c").build()
+    orders = Orders(plan)
+    assert handed_out(plan, orders.priority((1, 2, 0))) == [2, 0, 1]
+    assert handed_out(plan, orders.priority(())) == [0, 1, 2]
 
 
 def ask(search, differs):
