@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
+from asyncstate.analyse.picture import GraphEdge, Picture, Point
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
@@ -21,10 +21,10 @@ _LISTEN = (RequisiteKind.LISTEN.value,)
 def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
     """Yield every edge once, with all its sources; a requisite among them determines its style."""
     for before, after, sources, resources in plan.dag.joined():
-        yield GraphEdge(before, after, sources, family_of(sources), resources)
+        yield GraphEdge(before, after, sources, resources)
     for number, node in enumerate(plan.nodes):
         if node.kind is NodeKind.LISTENER:
-            yield from (GraphEdge(target, number, _LISTEN, family_of(_LISTEN)) for target in node.members)
+            yield from (GraphEdge(target, number, _LISTEN) for target in node.members)
 
 
 def picture_of(plan: Plan) -> Picture:
@@ -49,7 +49,7 @@ def to_json(plan: Plan, *, every_edge: bool = True) -> str:
     nodes = [_node_data(plan, number, node) for number, node in enumerate(plan.nodes)]
     edges = [
         {"before": edge.before, "after": edge.after, "sources": edge.sources, "resources": edge.resources}
-        for edge in (graph_edges(plan) if every_edge else reduced(picture_of(plan)).edges)
+        for edge in (graph_edges(plan) if every_edge else picture_of(plan).reduced().edges)
     ]
     contingent = [
         {"before": edge.before, "after": edge.after, "proof": edge.proof, "resources": edge.resources}

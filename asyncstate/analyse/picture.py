@@ -11,12 +11,12 @@ from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.html import page
 from asyncstate.report.page_data import Edges, PageData, PageState
-from asyncstate.report.page_data import family_of as edges_family
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
+_ORDERS = ("stage", "file", "footprint", "group", "set")
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 
 
@@ -51,9 +51,7 @@ _REQUIRING = _PLAIN | {RequisiteKind.WATCH.value, RequisiteKind.ONCHANGES.value}
 
 
 class GraphEdge(msgspec.Struct, frozen=True):
-    """An edge with all its reasons.
-
-    ``family`` is requisite, stage, file, footprint, group, listen, set (all of), or across (from one host to another).
+    """An edge with all its reasons. ``across``: it leads from one host to another.
 
     For a footprint, ``resources`` are the resources that both ends touch.
     """
@@ -61,8 +59,19 @@ class GraphEdge(msgspec.Struct, frozen=True):
     before: int
     after: int
     sources: tuple[str, ...]
-    family: str
     resources: tuple[str, ...] = ()
+    across: bool = False
+
+    @property
+    def family(self) -> str:
+        """The reason that counts: across, listen, requisite, stage, file, footprint, group, or set (all of)."""
+        if self.across:
+            return "across"
+        if set(self.sources) == {"listen"}:
+            return "listen"
+        if any(source in _REQUISITES for source in self.sources):
+            return "requisite"
+        return next((source for source in self.sources if source in _ORDERS), "set")
 
     @property
     def label(self) -> str:
@@ -103,23 +112,22 @@ class Picture(msgspec.Struct, frozen=True):
             found.setdefault(node.host, []).append(number)
         return found
 
+    def reduced(self) -> Picture:
+        """Return the picture without edges implied by others: the order is the same.
 
-def reduced(picture: Picture) -> Picture:
-    """Return the picture without edges implied by others: the order is the same.
-
-    A requirement is implied by requirements only, not by an order. Reactive edges (watch, onchanges, onfail, prereq,
-    listen, any kind with _any or _all) always stay.
-    """
-    size = len(picture.nodes)
-    required = {*transitive_reduction(size, _pairs(edge for edge in picture.edges if _REQUIRING & {*edge.sources}))}
-    ordered = {*transitive_reduction(size, _pairs(picture.edges))}
-    edges = tuple(
-        edge
-        for edge in picture.edges
-        if _REACTING & {*edge.sources}
-        or (edge.before, edge.after) in (required if _PLAIN & {*edge.sources} else ordered)
-    )
-    return msgspec.structs.replace(picture, edges=edges)
+        A requirement is implied by requirements only, not by an order. Reactive edges (watch, onchanges, onfail,
+        prereq, listen, any kind with _any or _all) always stay.
+        """
+        size = len(self.nodes)
+        required = {*transitive_reduction(size, _pairs(edge for edge in self.edges if _REQUIRING & {*edge.sources}))}
+        ordered = {*transitive_reduction(size, _pairs(self.edges))}
+        edges = tuple(
+            edge
+            for edge in self.edges
+            if _REACTING & {*edge.sources}
+            or (edge.before, edge.after) in (required if _PLAIN & {*edge.sources} else ordered)
+        )
+        return msgspec.structs.replace(self, edges=edges)
 
 
 READABLE = 300
@@ -133,7 +141,7 @@ def around(picture: Picture, nodes: Iterable[int]) -> Picture:
     Edges implied by others do not count as steps: with them, everything would be near.
     """
     neighbours: dict[int, list[int]] = {}
-    for edge in reduced(picture).edges:
+    for edge in picture.reduced().edges:
         neighbours.setdefault(edge.before, []).append(edge.after)
         neighbours.setdefault(edge.after, []).append(edge.before)
     near = {*nodes}
@@ -150,18 +158,6 @@ def around(picture: Picture, nodes: Iterable[int]) -> Picture:
 
 def _pairs(edges: Iterable[GraphEdge]) -> list[tuple[int, int]]:
     return [(edge.before, edge.after) for edge in edges]
-
-
-_ORDERS = ("stage", "file", "footprint", "group", "set")
-
-
-def family_of(sources: Collection[str]) -> str:
-    """Return the family of an edge within a host, from its sources: a requisite has precedence."""
-    if set(sources) == {"listen"}:
-        return "listen"
-    if any(source in _REQUISITES for source in sources):
-        return "requisite"
-    return next((source for source in sources if source in _ORDERS), "set")
 
 
 def dot(picture: Picture) -> str:
@@ -245,7 +241,7 @@ def html(picture: Picture, title: str) -> str:
     """Return a page that shows the picture, lays it out in the browser, and lists and searches its states."""
     hosts = list(picture.hosts())
     number_of = {host: number for number, host in enumerate(hosts)}
-    data = PageData(states=[], hosts=hosts if any(hosts) else [])
+    data = PageData(hosts=hosts if any(hosts) else [])
     states: list[int] = []
     joints: list[int] = []
     for number, node in enumerate(picture.nodes):
@@ -261,12 +257,7 @@ def html(picture: Picture, title: str) -> str:
     node_of = {number: place for place, number in enumerate([*states, *joints])}
     edges = Edges()
     for edge in picture.edges:
-        reason = ", ".join([*edge.sources, *edge.resources])
-        edges.add(
-            node_of[edge.before],
-            node_of[edge.after],
-            reason,
-            edges_family(edge.sources, across=edge.family == "across"),
-        )
+        ends = node_of[edge.before], node_of[edge.after]
+        edges.add(*ends, edge.sources, edge.resources, across=edge.across)
     edges.put_into(data)
     return page(title, data, ok=None, facts=[("Hosts", ", ".join(data.hosts))], notes=())

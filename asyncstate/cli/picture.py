@@ -39,16 +39,27 @@ picture_options: Callable[[Any], Any] = together(
 """The options for the drawing of a graph."""
 
 
-def every_edge(options: dict[str, Any]) -> bool:
-    """Whether edges implied by other paths are drawn."""
-    return bool((options["edges"] or ("all" if options["form"] == "json" else "needed")) == "all")
+def show_picture(
+    console: Console, options: dict[str, Any], picture: Callable[[], Picture], title: str, data: Callable[[bool], str]
+) -> None:
+    """Write a graph in the requested format to a file, or to standard output. Raises GraphvizFailed.
+
+    ``data`` returns it as JSON, given whether edges implied by other paths are shown.
+    """
+    is_data = options["form"] == "json"
+    every_edge = (options["edges"] or ("all" if is_data else "needed")) == "all"
+    text = data(every_edge) if is_data else _drawn(console, picture(), title, options["form"], every_edge=every_edge)
+    if options["output"] is None:
+        console.write(text, data=is_data)  # an escaped control character is no JSON
+        return
+    from asyncstate.cli.output_file import write_file
+
+    write_file(options["output"], text.encode())
 
 
-def drawn_picture(console: Console, whole: Picture, title: str, options: dict[str, Any]) -> str:
-    """Return a graph as text in the requested format; warn if it is too large to read. Raises GraphvizFailed."""
-    from asyncstate.analyse.picture import READABLE, dot, html, mermaid, reduced
+def _drawn(console: Console, whole: Picture, title: str, form: str, *, every_edge: bool) -> str:
+    from asyncstate.analyse.picture import READABLE, dot, html, mermaid
 
-    form = options["form"]
     if form in {"mermaid", "svg"} and len(whole.nodes) > READABLE:
         console.complain(
             f"a picture of {len(whole.nodes)} states is too large to be read",
@@ -56,7 +67,7 @@ def drawn_picture(console: Console, whole: Picture, title: str, options: dict[st
         )
     if form == "html":
         return html(whole, title)
-    picture = whole if every_edge(options) else reduced(whole)
+    picture = whole if every_edge else whole.reduced()
     if form == "mermaid":
         return mermaid(picture)
     if form == "dot":
@@ -64,13 +75,3 @@ def drawn_picture(console: Console, whole: Picture, title: str, options: dict[st
     from asyncstate.analyse.graphviz import graphviz_svg
 
     return graphviz_svg(dot(picture))
-
-
-def write_picture(console: Console, text: str, options: dict[str, Any]) -> None:
-    """Write a graph in the requested format to a file, or to standard output."""
-    if options["output"] is None:
-        console.write(text, data=options["form"] == "json")  # an escaped control character is no JSON
-        return
-    from asyncstate.cli.output_file import write_file
-
-    write_file(options["output"], text.encode())

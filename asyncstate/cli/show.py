@@ -9,13 +9,14 @@ import click
 
 from asyncstate.cli.framework import Family, completes, selection_option
 from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
-from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
+from asyncstate.cli.picture import picture_options, show_picture
 from asyncstate.cli.settings import select, settings_from, states_called
 from asyncstate.cli.show_diff import diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from asyncstate.analyse.picture import Picture
     from asyncstate.cli.console import Console
     from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
@@ -126,17 +127,16 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     from asyncstate.analyse.picture import around
 
     settings, selection = select(console, sls, options)
-    with_every_edge = every_edge(options)
     if options["around"] is not None and options["form"] == "json":
         raise click.UsageError("--around is for a picture: --format dot, mermaid, html or svg")
     plan, wanted = _plan(console, settings, selection, options["around"])
-    if options["form"] == "json":
-        text = of_plan.to_json(plan, every_edge=with_every_edge)
-    else:
+    title = f"plan of {', '.join(selection.sls)}" if selection.sls else "plan"
+
+    def picture() -> Picture:
         whole = of_plan.picture_of(plan)
-        title = f"plan of {', '.join(selection.sls)}" if selection.sls else "plan"
-        text = drawn_picture(console, around(whole, wanted) if wanted else whole, title, options)
-    write_picture(console, text, options)
+        return around(whole, wanted) if wanted else whole
+
+    show_picture(console, options, picture, title, lambda every_edge: of_plan.to_json(plan, every_edge=every_edge))
 
 
 @command.command(

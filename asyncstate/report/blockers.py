@@ -11,7 +11,6 @@ from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import was_held_back
 from asyncstate.model.walk import ends
 from asyncstate.report.terminal import one_line
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,11 +31,8 @@ _WORDS: dict[str, str] = {
 """The wording of requisites that a failed state does not meet, by the source of their edges."""
 
 
-class PlacedState(Value):
-    """A state on a host, "" for the host of the report."""
-
-    host: str
-    tag: str
+PlacedState = tuple[str, str]
+"""A state: its host, "" for the host of the report, and its tag."""
 
 
 def held_back(report: RunReport, plan: Plan | None) -> dict[str, str]:
@@ -46,13 +42,7 @@ def held_back(report: RunReport, plan: Plan | None) -> dict[str, str]:
     """
     if plan is None or not any(map(was_held_back, report.rows.values())):
         return {}
-    return told(Needs.of(plan), {"": report.rows})
-
-
-def told(needs: Needs, rows: Mapping[str, Mapping[str, Row]]) -> dict[str, str]:
-    """Return the reason for each held-back state of the host "", by tag; ``rows`` are by host and tag."""
-    found = ((tag, needs.unmet(tag, rows)) for tag, row in rows[""].items() if was_held_back(row))
-    return {tag: words for tag, words in found if words}
+    return Needs.of(plan).all_unmet({"": report.rows})
 
 
 class Needs:
@@ -73,14 +63,19 @@ class Needs:
             if state is None:
                 self._members.setdefault(after, []).append(before)
             elif words := [_WORDS[source] for source in sources if source in _WORDS]:
-                self._needed.setdefault(state.tag, []).extend((word, before) for word in words)
+                self._needed.setdefault(state[1], []).extend((word, before) for word in words)
 
     @classmethod
     def of(cls, plan: Plan) -> Needs:
         """Return the needs of the states in a plan of this machine."""
         named = {NodeKind.CHUNK, NodeKind.CHECK}
-        states = [PlacedState("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
+        states = [("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
         return cls(states, ((before, after, sources) for before, after, sources, _ in plan.dag.joined()))
+
+    def all_unmet(self, rows: Mapping[str, Mapping[str, Row]]) -> dict[str, str]:
+        """Return `unmet` of each held-back state of this host, by tag, without those that the plan does not tell."""
+        found = ((tag, self.unmet(tag, rows)) for tag, row in rows[""].items() if was_held_back(row))
+        return {tag: words for tag, words in found if words}
 
     def unmet(self, tag: str, rows: Mapping[str, Mapping[str, Row]]) -> str:
         """Return the failure that held a state back, as text; "" if the plan does not tell.
@@ -88,7 +83,7 @@ class Needs:
         ``rows`` are by host, this one under "", and tag; only the rows of failed states are needed.
         """
         targets = ((word, state) for word, node in self._needed.get(tag, ()) for state in self._behind(node))
-        found = ((word, state, rows.get(state.host, {}).get(state.tag)) for word, state in targets)
+        found = ((word, state, rows.get(state[0], {}).get(state[1])) for word, state in targets)
         failed = {state: (word, was_held_back(row)) for word, state, row in found if row and row["result"] is False}
         to_blame = {state: (word, held) for state, (word, held) in failed.items() if not held or word != _PREREQ_OF}
         return _words(to_blame or failed) if failed else ""
@@ -103,9 +98,10 @@ class Needs:
 def _words(failed: Mapping[PlacedState, tuple[str, bool]]) -> str:
     """Name one of the failed states, preferably one that was not itself held back, and count the others."""
     state, (word, held) = next(((each, of) for each, of in failed.items() if not of[1]), next(iter(failed.items())))
-    where = f" on {one_line(state.host)}" if state.host else ""
+    host, tag = state
+    where = f" on {one_line(host)}" if host else ""
     more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-    return f"{word} {_reference(state.tag)}{where}, which {'was held back' if held else 'failed'}{more}"
+    return f"{word} {_reference(tag)}{where}, which {'was held back' if held else 'failed'}{more}"
 
 
 def _reference(tag: str) -> str:

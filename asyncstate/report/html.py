@@ -19,16 +19,10 @@ import msgspec
 
 from asyncstate.model.encode import encoded, utf8
 from asyncstate.model.forecast import forecast
+from asyncstate.model.plan import places_of
+from asyncstate.model.result import HostResult
 from asyncstate.report.blockers import held_back
-from asyncstate.report.page_data import (
-    WORDS,
-    Edges,
-    PageData,
-    add_plan,
-    add_releases,
-    page_states,
-    place_bars,
-)
+from asyncstate.report.page_data import WORDS, Edges, PageData, add_plan
 from asyncstate.report.summary import cut_short, foretold_text
 from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
@@ -47,7 +41,6 @@ _BASICS = 200
 _BASIC_TEXT = 5000
 """Number of characters of a comment shown there, and of a warning shown in any browser."""
 _NOTES = 100
-_SLS_NAMED = 20
 
 
 class About(msgspec.Struct, frozen=True):
@@ -60,22 +53,21 @@ class About(msgspec.Struct, frozen=True):
 
 def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
     """Return the page. ``profile`` must have received every event of the run; ``plan`` is for display."""
-    places = {chunk.tag: chunk.where for chunk in plan.chunks if chunk.file} if plan else {}
-    states = dict(page_states(report, places, held_back(report, plan)))
     timings = profile.finished
-    place_bars(states, timings)
+    data = PageData(wall=max([profile.wall, *(timing.ended for timing in timings)]))
+    places = places_of(plan, [chunk.tag for chunk in plan.chunks]) if plan else {}
+    numbers = data.add(HostResult(report=report, places=places, held=held_back(report, plan)))
+    data.place_bars(numbers, timings)
     for timing in profile.critical_path():
-        if timing.tag in states:
-            states[timing.tag].critical = True
-    data = PageData(states=list(states.values()), wall=max([profile.wall, *(timing.ended for timing in timings)]))
-    numbers = {tag: number for number, tag in enumerate(states)}
+        if timing.tag in numbers:
+            data.states[numbers[timing.tag]].critical = True
     if plan is not None:
         add_plan(data, plan, numbers)
     else:
-        released = ((timing, numbers.get(timing.tag), numbers.get(timing.after)) for timing in timings)
         edges = Edges()
-        known = ((to, timing, by) for timing, to, by in released if to is not None and by is not None)
-        add_releases(edges, data, known)
+        for timing in timings:
+            if timing.tag in numbers and timing.after in numbers:
+                edges.add(numbers[timing.after], numbers[timing.tag], timing.because, timing.resources)
         edges.put_into(data)
     notes = [str(issue) for issue in report.warnings] + list(report.notices)
     about = about or About()
@@ -84,7 +76,7 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
         f"{what} on {about.host}" if about.host else what,
         data,
         ok=report.ok,
-        facts=_facts(report, profile, states.values(), about, forecast(report, plan) if plan else None),
+        facts=_facts(report, profile, data, about, forecast(report, plan) if plan else None),
         notes=notes,
     )
 
@@ -92,14 +84,14 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
 def _facts(
     report: RunReport,
     profile: Profile,
-    states: Iterable[PageState],
+    data: PageData,
     about: About,
     foretold: Mapping[str, Foretold] | None,
 ) -> Iterator[tuple[str, str]]:
     yield "Host", about.host
-    yield "Date", date_text(profile.began_at)
+    yield "Date", date_and_time(profile.began_at, zone=True) if profile.began_at else ""
     yield "Command", about.command
-    yield "SLS", sls_text(about.sls, states)
+    yield "SLS", data.sls(about.sls)
     if report.test:
         yield "Dry run", foretold_text(report, foretold)
     if report.cancelled:
@@ -109,18 +101,6 @@ def _facts(
     if report.shuffle is not None:
         yield "Order", f"shuffled: --shuffle {report.shuffle} repeats it"
     yield "Run", report.run_id
-
-
-def date_text(seconds: float) -> str:
-    """Return a date and time with the UTC offset; "" for 0 (unknown)."""
-    return date_and_time(seconds, zone=True) if seconds else ""
-
-
-def sls_text(asked: Sequence[str], states: Iterable[PageState]) -> str:
-    """Return the SLS names given to a run; without any, the SLS of its states, which the top file named."""
-    named = list(asked) or list(dict.fromkeys(state.sls for state in states if state.sls))
-    more = f" and {len(named) - _SLS_NAMED} more" if len(named) > _SLS_NAMED else ""
-    return ", ".join(named[:_SLS_NAMED]) + more
 
 
 def page(what: str, data: PageData, *, ok: bool | None, facts: Iterable[tuple[str, str]], notes: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.model.chunk import parse_tag
+from asyncstate.model.chunk import file_line, parse_tag
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from asyncstate.model.plan import Node, Plan
-    from asyncstate.model.result import Row, RunReport
+    from asyncstate.model.result import HostResult, Row
     from asyncstate.report.profile import Timing
 
 WORDS = {
@@ -38,6 +38,7 @@ holds a state back; an unmet requisite or condition makes it not needed."""
 
 _MOST_EDGES = 200_000
 """With more edges, those implied by other paths are left out: a browser must open the page."""
+_SLS_NAMED = 20
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 _MARKS = Palette(green="\x01", red="\x02", cyan="\x03", reset="\x04")
 """Marks for colours, made of characters that `clean` removes from all texts."""
@@ -76,7 +77,7 @@ class PageData(msgspec.Struct):
     ``across``, which leads from one host to another).
     """
 
-    states: list[PageState]
+    states: list[PageState] = []
     joints: list[str] = []
     edges: list[tuple[int, int, int, bool]] = []
     reasons: list[tuple[str, str]] = []
@@ -84,6 +85,34 @@ class PageData(msgspec.Struct):
     failed_hosts: list[int] = msgspec.field(name="failedHosts", default_factory=list)
     wall: float = 0.0
     words: dict[str, str] = msgspec.field(default_factory=lambda: WORDS)
+
+    def add(self, result: HostResult, host: int = 0) -> dict[str, int]:
+        """Add the states of a host in serial order, then those that were not started; return their numbers by tag.
+
+        ``host`` is the number of the host. The tag "" is a state of its own with the reason for a missing report.
+        """
+        first = len(self.states)
+        tags = []
+        for tag, state in _page_states(result, host):
+            tags.append(tag)
+            self.states.append(state)
+        return {tag: first + place for place, tag in enumerate(tags)}
+
+    def place_bars(self, numbers: Mapping[str, int], timings: Iterable[Timing], begin: float = 0.0) -> None:
+        """Set the times and lanes of a host's states. ``begin`` is the start of its part, in seconds."""
+        timings = sorted(timings, key=lambda timing: timing.started)
+        for timing, lane in zip(timings, assign_lanes(timings), strict=True):
+            if timing.tag in numbers:
+                state = self.states[numbers[timing.tag]]
+                state.began, state.ended = round(begin + timing.started, 6), round(begin + timing.ended, 6)
+                state.lane = lane
+                state.waited = timing.waited if timing.waited >= 0.001 else 0.0
+
+    def sls(self, asked: Sequence[str] = ()) -> str:
+        """Return the SLS names given to a run; without any, the SLS of its states, which the top file named."""
+        named = list(asked) or list(dict.fromkeys(state.sls for state in self.states if state.sls))
+        more = f" and {len(named) - _SLS_NAMED} more" if len(named) > _SLS_NAMED else ""
+        return ", ".join(named[:_SLS_NAMED]) + more
 
 
 def kind_of(row: Row, *, test: bool, handled: bool = False) -> str:
@@ -99,21 +128,18 @@ def kind_of(row: Row, *, test: bool, handled: bool = False) -> str:
     return "unchanged"
 
 
-def page_states(
-    report: RunReport, places: Mapping[str, str], held: Mapping[str, str], host: int = 0
-) -> Iterator[tuple[str, PageState]]:
-    """Yield every state of a report with its tag, in serial order, then those that were not started.
-
-    ``places`` are file and line of states, by tag; ``held`` are the reasons why states were held back.
-    """
+def _page_states(result: HostResult, host: int) -> Iterator[tuple[str, PageState]]:
+    if result.problem:
+        yield "", PageState("", clean(result.host), "failed", comment=clean(result.problem), host=host)
+    report = result.report
     handled = frozenset(report.handled)
     for tag, row in report.rows.items():
         kind = kind_of(row, test=report.test, handled=tag in handled)
-        state = _state(tag, row, kind, places.get(tag, ""), host)
-        state.held = clean(held.get(tag, ""))
+        state = _state(tag, row, kind, file_line(*result.place(tag)), host)
+        state.held = clean(result.held.get(tag, ""))
         yield tag, state
     for tag in report.not_started:
-        yield tag, _state(tag, {}, "waiting", places.get(tag, ""), host)
+        yield tag, _state(tag, {}, "waiting", file_line(*result.place(tag)), host)
 
 
 def _state(tag: str, row: Row, kind: str, place: str, host: int) -> PageState:
@@ -141,17 +167,6 @@ def _comment(comment: object) -> str:
     return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
 
 
-def place_bars(states: Mapping[str, PageState], timings: Iterable[Timing], begin: float = 0.0) -> None:
-    """Set the times and lanes of a host's states. ``begin`` is the start of its part, in seconds."""
-    timings = sorted(timings, key=lambda timing: timing.started)
-    for timing, lane in zip(timings, assign_lanes(timings), strict=True):
-        state = states.get(timing.tag)
-        if state is not None:
-            state.began, state.ended = round(begin + timing.started, 6), round(begin + timing.ended, 6)
-            state.lane = lane
-            state.waited = timing.waited if timing.waited >= 0.001 else 0.0
-
-
 def assign_lanes(timings: Sequence[Timing]) -> list[int]:
     """Return the number of a lane for each timing, in order of start: the first free one."""
     free_at: list[float] = []
@@ -165,13 +180,6 @@ def assign_lanes(timings: Sequence[Timing]) -> list[int]:
     return lanes
 
 
-def family_of(sources: Iterable[str], *, across: bool = False) -> str:
-    """Return the kind of an edge: ``requisite``, ``order``, or ``across`` if it leads from one host to another."""
-    if across:
-        return "across"
-    return "order" if _REQUISITES.isdisjoint(sources) else "requisite"
-
-
 class Edges:
     """Collects the edges of a page by their reasons."""
 
@@ -179,10 +187,17 @@ class Edges:
         self._reasons: dict[tuple[str, str], int] = {}
         self._edges: dict[tuple[int, int], int] = {}
 
-    def add(self, before: int, after: int, reason: str, family: str) -> None:
-        """Add an edge between two nodes; the first reason given for it counts."""
+    def add(
+        self, before: int, after: int, sources: Sequence[str], resources: Sequence[str] = (), *, across: bool = False
+    ) -> None:
+        """Add an edge between two nodes for these reasons; the first that are given for it count.
+
+        ``across``: it leads from one host to another.
+        """
         if before != after:
-            number = self._reasons.setdefault((clean(reason), family), len(self._reasons))
+            family = "across" if across else "order" if _REQUISITES.isdisjoint(sources) else "requisite"
+            reason = clean(", ".join([*sources, *resources]))
+            number = self._reasons.setdefault((reason, family), len(self._reasons))
             self._edges.setdefault((before, after), number)
 
     def put_into(self, data: PageData) -> None:
@@ -205,11 +220,11 @@ def add_plan(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> None:
     node_of = list(_nodes(data, plan, numbers))
     edges = Edges()
     for before, after, sources, resources in plan.dag.joined():
-        edges.add(node_of[before], node_of[after], ", ".join([*sources, *resources]), family_of(sources))
+        edges.add(node_of[before], node_of[after], sources, resources)
     for number, node in enumerate(plan.nodes):
         if node.kind is NodeKind.LISTENER:
             for target in node.members:
-                edges.add(node_of[target], node_of[number], RequisiteKind.LISTEN.value, "requisite")
+                edges.add(node_of[target], node_of[number], (RequisiteKind.LISTEN.value,))
     edges.put_into(data)
 
 
@@ -242,11 +257,3 @@ def node_label(plan: Plan, node: Node, group: str = "group") -> str:
             return describe_tag(node.label)
         case kind:
             return node.label or {NodeKind.SET: "all of", NodeKind.STAGE: "stage", NodeKind.GROUP: group}.get(kind, "")
-
-
-def add_releases(edges: Edges, data: PageData, releases: Iterable[tuple[int, Timing, int]]) -> None:
-    """Add edges for a run without a plan: (state, its timing, the state that released it last), states by number."""
-    for number, timing, before in releases:
-        across = data.states[number].host != data.states[before].host
-        reason = ", ".join([*timing.because, *timing.resources])
-        edges.add(before, number, reason, family_of(timing.because, across=across))

@@ -7,7 +7,7 @@ import pytest
 from report_page import Page
 
 from asyncstate.analyse.graph import graph_edges, picture_of, to_json
-from asyncstate.analyse.picture import dot, html, mermaid, reduced
+from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
@@ -20,7 +20,7 @@ def shown(plan, form, *, every_edge=True):
     if form == "json":
         return to_json(plan, every_edge=every_edge)
     picture = picture_of(plan)
-    return DRAWN[form](picture if every_edge else reduced(picture))
+    return DRAWN[form](picture if every_edge else picture.reduced())
 
 
 def chunk(index, id_):

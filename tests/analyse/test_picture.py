@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point, around, family_of, reduced
+from asyncstate.analyse.picture import GraphEdge, Picture, Point, around
 from asyncstate.model.plan import NodeKind
 
 REASONS = ("require", "watch", "onfail", "require_any", "prereq", "footprint", "stage", "file", "group", "set")
@@ -17,7 +17,7 @@ def pictures(draw, size=9):
     reasons = st.lists(st.sampled_from(REASONS), min_size=1, max_size=2, unique=True)
     edges = draw(st.dictionaries(pairs, reasons, max_size=25))
     points = tuple(Point(str(number), NodeKind.CHUNK) for number in range(size))
-    return Picture(points, tuple(GraphEdge(*pair, tuple(why), family_of(why)) for pair, why in edges.items()))
+    return Picture(points, tuple(GraphEdge(*pair, tuple(why)) for pair, why in edges.items()))
 
 
 def reached(edges):
@@ -33,7 +33,7 @@ def requiring(edges):
 
 @given(pictures())
 def test_what_comes_before_what_what_fails_with_what_and_what_reacts_is_still_shown(picture):
-    fewer = reduced(picture)
+    fewer = picture.reduced()
     assert reached(fewer.edges) == reached(picture.edges)
     assert reached(requiring(fewer.edges)) == reached(requiring(picture.edges))
     assert all(edge in fewer.edges for edge in picture.edges if REACTING & {*edge.sources})
@@ -41,7 +41,7 @@ def test_what_comes_before_what_what_fails_with_what_and_what_reacts_is_still_sh
 
 @given(pictures())
 def test_no_other_edge_could_be_left_out(picture):
-    fewer = reduced(picture)
+    fewer = picture.reduced()
     for edge in fewer.edges:
         rest = [other for other in fewer.edges if other != edge]
         assert (
@@ -52,18 +52,18 @@ def test_no_other_edge_could_be_left_out(picture):
 
 
 def test_the_strongest_requisite_decides_how_an_edge_is_drawn():
-    edge = GraphEdge(0, 1, ("require", "footprint"), "requisite")
+    edge = GraphEdge(0, 1, ("require", "footprint"))
     assert edge.kind == "require"
     assert msgspec.structs.replace(edge, sources=("require", "onchanges_any")).kind == "onchanges"
     assert msgspec.structs.replace(edge, sources=("prerequired",)).kind == "prereq"
-    assert msgspec.structs.replace(edge, sources=("footprint",), family="footprint").kind == "footprint"
+    assert msgspec.structs.replace(edge, sources=("footprint",)).kind == "footprint"
 
 
 def test_around_a_state_are_those_two_steps_away_over_edges_that_are_needed():
     pairs = [*((number, number + 1) for number in range(8)), (0, 5), (0, 8)]
     whole = Picture(
         tuple(Point(str(number), NodeKind.CHUNK) for number in range(9)),
-        tuple(GraphEdge(*pair, ("require",), "requisite") for pair in pairs),
+        tuple(GraphEdge(*pair, ("require",)) for pair in pairs),
     )
     part = around(whole, [5])
     assert [node.label for node in part.nodes] == ["3", "4", "5", "6", "7"]

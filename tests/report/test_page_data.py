@@ -25,8 +25,8 @@ def states(number):
 def test_states_that_waited_for_each_other_keep_their_edges():
     """No run tells that, but a damaged record can."""
     edges, data = Edges(), PageData(states=states(2))
-    edges.add(0, 1, "require", "requisite")
-    edges.add(1, 0, "require", "requisite")
+    edges.add(0, 1, ["require"])
+    edges.add(1, 0, ["require"])
     edges.put_into(data)
     assert data.edges == [(0, 1, 0, True), (1, 0, 0, True)]
 
@@ -35,6 +35,6 @@ def test_a_graph_that_is_too_large_has_no_edges_that_others_stand_for(monkeypatc
     monkeypatch.setattr("asyncstate.report.page_data._MOST_EDGES", 2)
     edges, data = Edges(), PageData(states=states(3))
     for before, after in ((0, 1), (1, 2), (0, 2)):
-        edges.add(before, after, "require", "requisite")
+        edges.add(before, after, ["require"])
     edges.put_into(data)
     assert data.edges == [(0, 1, 0, True), (1, 2, 0, True)]

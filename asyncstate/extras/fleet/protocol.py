@@ -14,14 +14,17 @@ Clocks of hosts are never compared: the waiting party counts its patience, and a
 from __future__ import annotations
 
 import zlib
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
 
 from asyncstate.extras.fleet.errors import MessageRefused, ValueTooLarge
-from asyncstate.model.chunk import place_text
+from asyncstate.model.chunk import place_text, state_tag
 from asyncstate.model.encode import encoded, plain
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VERSION: Final = 1
 """The version of this protocol. A program refuses messages of a later one."""
@@ -114,6 +117,11 @@ class State(msgspec.Struct, frozen=True, array_like=True, gc=False):
     included_from: tuple[str, ...] = ()
 
     @property
+    def tag(self) -> str:
+        """The key of the state's row."""
+        return state_tag(self.state, self.id, self.name, self.fun)
+
+    @property
     def place(self) -> str:
         """``sls:id (file:line)``, for messages."""
         return place_text(self.sls, self.id, self.file, self.line)
@@ -151,6 +159,15 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
     lanes: tuple[tuple[int, str], ...] = ()
     unfit: tuple[str, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+
+    def places(self) -> dict[str, tuple[str, int]]:
+        """Return file and line of each state, by tag."""
+        return {each.tag: (each.file, each.line) for each in self.states}
+
+    def each_edge(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield every edge: the node before, the node after, and its sources."""
+        for before, after, text in zip(self.edges[::2], self.edges[1::2], self.sources, strict=True):
+            yield before, after, text.split(",")
 
 
 TESTED: Final = frozenset({RequisiteKind.PREREQ.value, RequisiteKind.PREREQUIRED.value})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
+from asyncstate.cli.picture import picture_options, show_picture
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs, complete_target
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
@@ -55,7 +55,6 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     from asyncstate.cli.event_loop import run_on
     from asyncstate.extras.fleet.report.graph import picture_of, to_json
 
-    with_every_edge = every_edge(options)
     if bool(options["run"]) == bool(options["target"]):
         raise click.UsageError("the graph needs hosts (--target) or a run that was (--run)")
     if options["run"]:
@@ -63,11 +62,13 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     else:
         settings = settings_from(console, options)
         plans, goes = run_on("asyncio", lambda: _of_hosts(console, settings, sls, options))
-    if options["form"] == "json":
-        text = to_json(plans, goes, every_edge=with_every_edge)
-    else:
-        text = drawn_picture(console, picture_of(plans, goes), "plans of all hosts", options)
-    write_picture(console, text, options)
+    show_picture(
+        console,
+        options,
+        lambda: picture_of(plans, goes),
+        "plans of all hosts",
+        lambda every_edge: to_json(plans, goes, every_edge=every_edge),
+    )
 
 
 async def _of_run(options: dict[str, Any]) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:

@@ -222,13 +222,7 @@ class RunDisplay(Relay):
 
     def _places(self, host: str) -> dict[str, tuple[str, int]]:
         """Return file and line of the states of a host, by tag."""
-        from asyncstate.model.chunk import state_tag
-
-        plan = self._plans.get(host)
-        if plan is None:
-            return {}
-        states = plan.states
-        return {state_tag(each.state, each.id, each.name, each.fun): (each.file, each.line) for each in states}
+        return self._plans[host].places() if host in self._plans else {}
 
     def _show_on_github(self, end: FleetEnd, results: list[HostResult]) -> None:
         from asyncstate.report.github import failure_annotations, issue_annotations, without_commands

@@ -57,9 +57,8 @@ class JoinedGraph:
         self._dag = Dag(size)
         for host, plan in plans.items():
             first = self._first[host]
-            for place, sources in enumerate(plan.sources):
-                before, after = plan.edges[2 * place : 2 * place + 2]
-                for source in sources.split(","):
+            for before, after, sources in plan.each_edge():
+                for source in sources:
                     self._dag.add(first + before, first + after, source)
         needs = list(needs)
         for need in needs:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.model.chunk import state_tag
 from asyncstate.model.result import was_held_back
-from asyncstate.report.blockers import Needs, PlacedState, told
+from asyncstate.report.blockers import Needs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from asyncstate.extras.fleet.protocol import Go, HostPlan, State
+    from asyncstate.extras.fleet.protocol import Go, HostPlan
     from asyncstate.model.result import Row
 
 
@@ -25,23 +24,18 @@ def held_back_on_host(
     own = rows.get(host, {})
     if plan is None or not any(map(was_held_back, own.values())):
         return {}
-    return told(needs_of(plan, go), {**rows, "": own})
+    return needs_of(plan, go).all_unmet({**rows, "": own})
 
 
 def needs_of(plan: HostPlan, go: Go | None = None) -> Needs:
     """Return the needs of each state of a host; ``go`` names the states of other hosts that it waits for."""
-    states: list[PlacedState | None] = [PlacedState("", _tag(each)) for each in plan.states]
+    states: list[tuple[str, str] | None] = [("", each.tag) for each in plan.states]
     states += [None] * (plan.nodes - len(states))
     for chunk, node in plan.checks:
         states[node] = states[chunk]
-    pairs = zip(plan.edges[::2], plan.edges[1::2], plan.sources, strict=True)
-    edges = [(before, after, text.split(",")) for before, after, text in pairs]
+    edges = list(plan.each_edge())
     if go is not None and go.digest == plan.digest:  # else the host has sent another plan since
         first = len(states)
-        states += [None if each.end else PlacedState(each.host, _tag(each.state)) for each in go.remote]
+        states += [None if each.end else (each.host, each.state.tag) for each in go.remote]
         edges += [(first + place, wait.chunk, [wait.kind]) for wait in go.waits for place in wait.remote]
     return Needs(states, edges)
-
-
-def _tag(state: State) -> str:
-    return state_tag(state.state, state.id, state.name, state.fun)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
-from asyncstate.model.chunk import file_line, state_tag
+from asyncstate.analyse.picture import GraphEdge, Picture, Point
+from asyncstate.model.chunk import file_line
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
@@ -26,10 +26,7 @@ class _Nodes:
     def __init__(self, plans: Mapping[str, HostPlan]) -> None:
         self.points: list[Point] = []
         self._first: dict[str, int] = {}
-        self._labels = {
-            host: [describe_tag(state_tag(each.state, each.id, each.name, each.fun)) for each in plan.states]
-            for host, plan in plans.items()
-        }
+        self._labels = {host: [describe_tag(each.tag) for each in plan.states] for host, plan in plans.items()}
         self._beside: dict[tuple[str, int, NodeKind], int] = {}
         for host, plan in plans.items():
             self._first[host] = len(self.points)
@@ -74,10 +71,9 @@ def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture
     nodes = _Nodes(joined)
     sources: dict[tuple[int, int], list[str]] = {}
     for host, plan in joined.items():
-        for place, source in enumerate(plan.sources):
-            before, after = plan.edges[2 * place : 2 * place + 2]
-            sources.setdefault((nodes.node(host, before), nodes.node(host, after)), []).extend(source.split(","))
-    edges = [GraphEdge(*pair, tuple(dict.fromkeys(why)), family_of(why)) for pair, why in sources.items()]
+        for before, after, why in plan.each_edge():
+            sources.setdefault((nodes.node(host, before), nodes.node(host, after)), []).extend(why)
+    edges = [GraphEdge(*pair, tuple(dict.fromkeys(each))) for pair, each in sources.items()]
     across: dict[tuple[int, int], list[str]] = {}
     for host in joined:
         for wait in goes[host].waits:
@@ -94,7 +90,7 @@ def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture
                 )
                 across.setdefault((before, after), []).append(wait.kind)
         _add_order(across, nodes, host, goes[host])
-    edges += [GraphEdge(*pair, tuple(dict.fromkeys(kinds)), "across") for pair, kinds in across.items()]
+    edges += [GraphEdge(*pair, tuple(dict.fromkeys(kinds)), across=True) for pair, kinds in across.items()]
     return Picture(tuple(nodes.points), tuple(edges))
 
 
@@ -119,15 +115,14 @@ def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge
     Only states have the fields after the label.
     """
     picture = picture_of(plans, goes)
-    edges_shown = picture.edges if every_edge else reduced(picture).edges
+    edges_shown = picture.edges if every_edge else picture.reduced().edges
     nodes: list[dict[str, Any]] = []
     states = {host: iter(plans[host].states) for host in goes}
     for number, point in enumerate(picture.nodes):
         data: dict[str, Any] = {"id": number, "host": point.host, "kind": point.kind.name.lower(), "label": point.label}
         if point.kind is NodeKind.CHUNK:
             state = next(states[point.host])
-            tag = state_tag(state.state, state.id, state.name, state.fun)
-            data |= {"tag": tag, "sls": state.sls, "file": state.file, "line": state.line}
+            data |= {"tag": state.tag, "sls": state.sls, "file": state.file, "line": state.line}
         nodes.append(data)
     edges = [
         {"before": edge.before, "after": edge.after, "sources": edge.sources, "family": edge.family}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.model.chunk import file_line, state_tag
-from asyncstate.report.html import date_text, page, sls_text
-from asyncstate.report.page_data import Edges, PageData, PageState, add_releases, family_of, page_states, place_bars
+from asyncstate.report.html import page
+from asyncstate.report.page_data import Edges, PageData
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.terminal import clean, count, short_time
+from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.report.profile import FleetProfile
     from asyncstate.model.result import HostResult
     from asyncstate.report.profile import Timing
+
+Numbers = dict[str, dict[str, int]]
+"""The numbers of states on the page, by host and tag."""
 
 _MOST = 20_000
 """The number of states above which unchanged ones come without comments: a browser must open the page."""
@@ -41,15 +43,13 @@ def fleet_html_report(
     """
     by_host = {result.host: result for result in results}
     hosts = sorted({*ends, *by_host}, key=lambda host: (not _failed(host, ends), host))
-    states = _states(hosts, by_host)
-    place_hosts(states, hosts, profile)
     data = PageData(
-        states=list(states.values()),
         hosts=list(map(clean, hosts)),
         failed_hosts=[number for number, host in enumerate(hosts) if _failed(host, ends)],
         wall=profile.wall,
     )
-    numbers = {key: number for number, key in enumerate(states)}
+    numbers = {host: data.add(by_host[host], number) for number, host in enumerate(hosts) if host in by_host}
+    place_hosts(data, numbers, profile)
     _shorten(data)
     _join(data, numbers, profile, plans or {})
     dry = any(result.report.test for result in results)
@@ -67,34 +67,16 @@ def _failed(host: str, ends: Mapping[str, HostEnd]) -> bool:
     return host in ends and bool(ends[host].exit_code)
 
 
-def _states(hosts: Sequence[str], results: Mapping[str, HostResult]) -> dict[tuple[str, str], PageState]:
-    """Return the states by host and tag; the tag "" has the reason for a missing or partial report of a host."""
-    states: dict[tuple[str, str], PageState] = {}
-    for number, host in enumerate(hosts):
-        result = results.get(host)
-        if result is None:
-            continue
-        if result.problem:
-            text = clean(result.problem)
-            states[host, ""] = PageState(function="", id=clean(host), kind="failed", comment=text, host=number)
-        places = {tag: file_line(file, line) for tag, (file, line) in result.places.items() if file}
-        shown = page_states(result.report, places, result.held, number)
-        states.update(((host, tag), state) for tag, state in shown)
-    return states
-
-
-def place_hosts(states: Mapping[tuple[str, str], PageState], hosts: Sequence[str], profile: FleetProfile) -> None:
+def place_hosts(data: PageData, numbers: Numbers, profile: FleetProfile) -> None:
     """Give the states of all hosts their times on the common time line, and mark the critical path."""
     begins = profile.begins()
-    for host in hosts:
+    for host, of_host in numbers.items():
         if host in begins:
-            timings = profile.hosts[host].finished
-            of_host = {timing.tag: states[host, timing.tag] for timing in timings if (host, timing.tag) in states}
-            place_bars(of_host, timings, begins[host])
+            data.place_bars(of_host, profile.hosts[host].finished, begins[host])
     for step in profile.critical_path():
-        state = states.get((step.host, step.timing.tag))
-        if state is not None:
-            state.critical = True
+        number = numbers.get(step.host, {}).get(step.timing.tag)
+        if number is not None:
+            data.states[number].critical = True
 
 
 def _shorten(data: PageData) -> None:
@@ -104,35 +86,30 @@ def _shorten(data: PageData) -> None:
                 state.comment = "(left out of this long page)"
 
 
-def _join(
-    data: PageData, numbers: Mapping[tuple[str, str], int], profile: FleetProfile, plans: Mapping[str, HostPlan]
-) -> None:
+def _join(data: PageData, numbers: Numbers, profile: FleetProfile, plans: Mapping[str, HostPlan]) -> None:
     """Add the graph to the page: the plan of each host, and the releases of states by other hosts."""
     edges = Edges()
     drawn = plans if len(data.states) <= _MOST else {}
     for host, plan in drawn.items():
         node_of = list(_nodes(data, numbers, host, plan))
-        for place, source in enumerate(plan.sources):
-            before, after = plan.edges[2 * place : 2 * place + 2]
-            edges.add(node_of[before], node_of[after], source.replace(",", ", "), family_of(source.split(",")))
+        for before, after, sources in plan.each_edge():
+            edges.add(node_of[before], node_of[after], sources)
     known = {number for number, host in enumerate(data.hosts) if host in drawn}
-    releases = (
-        (number, timing, by)
-        for number, timing, by in _releases(numbers, profile)
-        if data.states[number].host not in known or data.states[number].host != data.states[by].host
-    )
-    add_releases(edges, data, releases)
+    for number, timing, by in _releases(numbers, profile):
+        across = data.states[number].host != data.states[by].host
+        if across or data.states[number].host not in known:
+            edges.add(by, number, timing.because, timing.resources, across=across)
     edges.put_into(data)
 
 
-def _nodes(data: PageData, numbers: Mapping[tuple[str, str], int], host: str, plan: HostPlan) -> Iterator[int]:
+def _nodes(data: PageData, numbers: Numbers, host: str, plan: HostPlan) -> Iterator[int]:
     """Yield the number on the page of each node of a host's plan. Sets, stages and groups have no description."""
     checks = {node: chunk for chunk, node in plan.checks}
     for node in range(plan.nodes):
         chunk = checks.get(node, node)
         state = plan.states[chunk] if chunk < len(plan.states) else None
-        tag = state_tag(state.state, state.id, state.name, state.fun) if state is not None else ""
-        number = numbers.get((host, tag), -1) if node == chunk else -1
+        tag = state.tag if state is not None else ""
+        number = numbers.get(host, {}).get(tag, -1) if node == chunk else -1
         if number < 0:
             number = len(data.states) + len(data.joints)
             name = describe_tag(tag) if state is not None else "all of"
@@ -140,21 +117,22 @@ def _nodes(data: PageData, numbers: Mapping[tuple[str, str], int], host: str, pl
         yield number
 
 
-def _releases(numbers: Mapping[tuple[str, str], int], profile: FleetProfile) -> Iterator[tuple[int, Timing, int]]:
+def _releases(numbers: Numbers, profile: FleetProfile) -> Iterator[tuple[int, Timing, int]]:
     """Yield for each state that waited for another its number, its times, and the number of the last one awaited."""
     for host, own in profile.hosts.items():
         for timing in own.finished:
             before = profile.released_by(host, timing)
-            number = numbers.get((host, timing.tag))
-            by = numbers.get((before[0], before[1].tag)) if before is not None else None
+            number = numbers.get(host, {}).get(timing.tag)
+            by = numbers.get(before[0], {}).get(before[1].tag) if before is not None else None
             if number is not None and by is not None:
                 yield number, timing, by
 
 
 def _facts(run: str, data: PageData, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
     yield "Hosts", f"{len(data.hosts)}, {len(data.failed_hosts)} failed"
-    yield "Date", date_text(min((each.began_at for each in profile.hosts.values() if each.began_at), default=0.0))
-    yield "SLS", sls_text((), data.states)
+    if began := [each.began_at for each in profile.hosts.values() if each.began_at]:
+        yield "Date", date_and_time(min(began), zone=True)
+    yield "SLS", data.sls()
     if dry:
         yield "Dry run", "nothing was changed"
     if profile.wall:

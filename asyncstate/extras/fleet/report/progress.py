@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.report.blockers import needs_of
-from asyncstate.model.chunk import parse_tag, state_tag
+from asyncstate.model.chunk import parse_tag
 from asyncstate.model.event import ChunkFinished
 from asyncstate.model.result import was_held_back
 from asyncstate.report.progress import LiveDisplay, RunTally
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from asyncstate.extras.fleet.controller.event_stream import HostEnd
-    from asyncstate.extras.fleet.protocol import Go, HostPlan, State
+    from asyncstate.extras.fleet.protocol import Go, HostPlan
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.blockers import Needs
 
@@ -67,9 +67,8 @@ class Tally(Observer):
             plan = plans.get(host)
             if plan is None or plan.digest != go.digest:
                 continue  # the host has sent another plan since
-            tags = list(map(_tag, plan.states))
             self._waits[host] = deque(
-                ((host, tags[wait.chunk], False), (each.host, _tag(each.state), each.check))
+                ((host, plan.states[wait.chunk].tag, False), (each.host, each.state.tag, each.check))
                 for wait in go.waits
                 for each in (go.remote[place] for place in wait.remote)
             )
@@ -136,10 +135,6 @@ class Tally(Observer):
         more = "".join(f", {number} {word}" for word, number in numbers.items() if number)
         states = f"{sum(each.done for each in tallies)}/{count(sum(each.total for each in tallies), 'state')}"
         return f"{self.over()}/{count(len(self.hosts), 'host')} done{more}; {states}"
-
-
-def _tag(state: State) -> str:
-    return state_tag(state.state, state.id, state.name, state.fun)
 
 
 class PlainFleetProgress(Tally):

@@ -9,7 +9,6 @@ from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
 from asyncstate.extras.fleet.controller.event_stream import Observer
-from asyncstate.model.chunk import state_tag
 from asyncstate.report.terminal import clean
 from asyncstate.report.traces import RunTrace
 
@@ -44,8 +43,7 @@ class FleetTrace(Observer):
         made = self._hosts[host] = RunTrace(self._tracer, host, host, self._below, self._states)
         plan = self._plans.get(host)
         if plan is not None:
-            places = ((each, (each.file, each.line)) for each in plan.states)
-            made.places = {state_tag(each.state, each.id, each.name, each.fun): place for each, place in places}
+            made.places = plan.places()
 
     def event(self, host: str, event: AnyEvent) -> None:
         """Take an event of a host."""
