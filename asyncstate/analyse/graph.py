@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.analyse.picture import GraphEdge, Picture, Point
-from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.page_data import node_label
@@ -40,7 +39,7 @@ def _label(plan: Plan, node: Node) -> str:
     return node_label(plan, node, group="aggregate")
 
 
-def to_json(plan: Plan, *, every_edge: bool = True) -> str:
+def graph_data(plan: Plan, *, every_edge: bool = True) -> dict[str, Any]:
     """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], contingent: […], digest}``.
 
     A contingent edge is ``{before, after, proof, resources}``: it binds unless the proof succeeds first. An edge is
@@ -55,7 +54,7 @@ def to_json(plan: Plan, *, every_edge: bool = True) -> str:
         {"before": edge.before, "after": edge.after, "proof": edge.proof, "resources": edge.resources}
         for edge in plan.contingent
     ]
-    return json_bytes({"nodes": nodes, "edges": edges, "contingent": contingent, "digest": plan.digest}).decode() + "\n"
+    return {"nodes": nodes, "edges": edges, "contingent": contingent, "digest": plan.digest}
 
 
 def _node_data(plan: Plan, number: int, node: Node) -> dict[str, Any]:

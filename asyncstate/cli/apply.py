@@ -9,12 +9,10 @@ import click
 from asyncstate.cli.framework import completes, new_command, option, run_option, selection_option
 from asyncstate.cli.options import (
     in_a_directory,
-    metrics_option,
+    part_options,
     report_options,
     run_options,
-    selection_options,
-    traces_option,
-    tree_options,
+    telemetry_options,
 )
 from asyncstate.cli.settings import require_file_again, select
 
@@ -40,8 +38,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("sls", nargs=-1, shell_complete=completes("sls"))
-@tree_options
-@selection_options
+@part_options
 @selection_option(
     "--file",
     type=click.Path(exists=True, dir_okay=False),
@@ -101,8 +98,7 @@ if TYPE_CHECKING:
     help="Write the races that --trace-effects sees to FILE, as JSON.",
 )
 @report_options
-@metrics_option
-@traces_option
+@telemetry_options
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring this machine into the state a tree describes.
 

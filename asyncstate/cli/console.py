@@ -102,6 +102,10 @@ class Console:
         """Whether standard output is a terminal."""
         return self.stdout is not None and self.stdout.isatty()
 
+    def exit_code(self, code: int, *, detailed: bool) -> int:
+        """Return the exit code of a run: ``code``, or if it is 0, 3 for changes with --detailed-exitcode."""
+        return code or (CHANGED if detailed and any(each.report.changed for each in self.results) else 0)
+
     def shows_new_files(self, diffs: bool | None) -> bool:
         """Whether a dry run shows the content of new files: with ``--diff``, or by default for people on a terminal."""
         return (self.for_people and self.on_terminal) if diffs is None else diffs

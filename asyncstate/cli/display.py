@@ -12,12 +12,13 @@ from asyncstate.report.blockers import held_back
 from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
+    from asyncstate.errors import Issue
     from asyncstate.model.plan import Plan
-    from asyncstate.model.result import RunReport
+    from asyncstate.model.result import HostResult, RunReport
 
 _BESIDE_A_DIFF = 4
 """Lines of a terminal that a diff leaves for the line of its state and its surroundings."""
@@ -58,6 +59,17 @@ def brief_style(console: Console, settings: Settings) -> Style:
     """Return the style of ``brief`` with a line for each state, also those that were as wanted."""
     options = {**settings.opts(), "state_output": BRIEF}
     return style_from_options(options, console.palette(), width=columns(console.stdout))
+
+
+def show_on_github(
+    console: Console, text: Iterable[str], level: str, issues: Iterable[Issue], results: Iterable[HostResult]
+) -> None:
+    """Write the text of a report as a job's log, and annotations of its issues and of what failed."""
+    from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
+
+    console.lines(without_commands(text), redacted=True)
+    console.lines(issue_annotations(level, issues))
+    console.lines(failure_annotations(results), redacted=True)
 
 
 def report_text(report: RunReport, style: Style, *, plan: Plan | None = None, host: str = "") -> Iterator[str]:

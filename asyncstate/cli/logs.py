@@ -240,11 +240,12 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
     sys.unraisablehook = _log_unraisable
 
 
-def also_log_to(stream: LineStream, level: int) -> None:
-    """Send the records of at least this level to one more stream, as a JSON object per line.
+def also_log_to(stream: LineStream, least: str) -> None:
+    """Send the records of at least this level, a key of `LEVELS`, to one more stream, as a JSON object per line.
 
     Call it after `start_logging`.
     """
+    level = LEVELS[least]
     root = logging.getLogger()
     for handler in root.handlers:
         if isinstance(handler, LogStream):

@@ -202,7 +202,8 @@ tree_options: Callable[[Any], Any] = together(
 )
 """For every command that compiles."""
 
-selection_options: Callable[[Any], Any] = together(
+part_options: Callable[[Any], Any] = together(
+    tree_options,
     selection_option(
         "--exclude",
         rare=True,
@@ -220,7 +221,7 @@ selection_options: Callable[[Any], Any] = together(
         help="Select only this ID and what it requires; repeatable.",
     ),
 )
-"""The part of the tree to compile."""
+"""For every command that compiles a part of the tree, and what that part is."""
 
 test_option: Callable[[Any], Any] = run_option(
     "--test/--no-test",
@@ -247,8 +248,7 @@ what_if_options: Callable[[Any], Any] = together(
 
 compiled_options: Callable[[Any], Any] = together(
     click.argument("sls", nargs=-1, shell_complete=completes("sls")),
-    tree_options,
-    selection_options,
+    part_options,
     what_if_options,
 )
 """For commands that compile a part of the tree and run nothing."""
@@ -418,7 +418,7 @@ report_options: Callable[[Any], Any] = together(
 )
 """Content and destination of the report."""
 
-traces_option: Callable[[Any], Any] = option(
+_traces_option: Callable[[Any], Any] = option(
     "--traces",
     rare=True,
     type=click.Choice(["auto", "on", "off"]),
@@ -434,6 +434,10 @@ metrics_option: Callable[[Any], Any] = option(
     help="Write metrics of the run to FILE, for the textfile collector of Prometheus: exit code, time, and how many "
     "states changed or failed. Written also if the run could not begin.",
 )
+
+
+telemetry_options: Callable[[Any], Any] = together(metrics_option, _traces_option)
+"""Facts about a run for services that watch over machines."""
 
 
 def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:

@@ -40,15 +40,20 @@ picture_options: Callable[[Any], Any] = together(
 
 
 def show_picture(
-    console: Console, options: dict[str, Any], picture: Callable[[], Picture], title: str, data: Callable[[bool], str]
+    console: Console, options: dict[str, Any], picture: Callable[[], Picture], title: str, data: Callable[[bool], Any]
 ) -> None:
     """Write a graph in the requested format to a file, or to standard output. Raises GraphvizFailed.
 
-    ``data`` returns it as JSON, given whether edges implied by other paths are shown.
+    ``data`` returns it for JSON, given whether edges implied by other paths are shown.
     """
     is_data = options["form"] == "json"
     every_edge = (options["edges"] or ("all" if is_data else "needed")) == "all"
-    text = data(every_edge) if is_data else _drawn(console, picture(), title, options["form"], every_edge=every_edge)
+    if is_data:
+        from asyncstate.model.encode import json_bytes
+
+        text = json_bytes(data(every_edge)).decode() + "\n"
+    else:
+        text = _drawn(console, picture(), title, options["form"], every_edge=every_edge)
     if options["output"] is None:
         console.write(text, data=is_data)  # an escaped control character is no JSON
         return

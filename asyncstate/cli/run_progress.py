@@ -1,4 +1,4 @@
-"""Choice of the progress display of a run: live on a terminal, plain lines, or none."""
+"""The progress display of a run: live on a terminal, plain lines, or none; and its end by signals."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from asyncstate.cli.event_loop import ended_by_signals
 from asyncstate.run.timer import Timer
 from asyncstate.value import Value
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.event_loop import Ending, Stoppable
     from asyncstate.cli.remaining_time import RemainingTime
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
@@ -33,16 +35,20 @@ class Display(Protocol):
 
 
 @contextmanager
-def refreshed(display: Display | None) -> Iterator[None]:
-    """Update a display regularly in the block, and remove it at the end. None has no effect."""
-    if display is None:
-        yield
-        return
-    try:
-        with Timer(_TICK, display.tick, repeat=True):
-            yield
-    finally:
-        display.close()
+def followed(run: Stoppable, display: Display | None, console: Console, settings: Settings) -> Iterator[Ending]:
+    """Update the display of a run while the block lasts, and let signals stop and cancel it (see `Ending`).
+
+    The display is removed at the end.
+    """
+    with ended_by_signals(run, console.say, settings.grace_seconds) as ending:
+        if display is None:
+            yield ending
+            return
+        try:
+            with Timer(_TICK, display.tick, repeat=True):
+                yield ending
+        finally:
+            display.close()
 
 
 class RunProgress(Value):

@@ -15,10 +15,9 @@ from contextlib import ExitStack, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.console import CHANGED
-from asyncstate.cli.event_loop import ended_by_signals, kept_until_shown, run_on
+from asyncstate.cli.event_loop import kept_until_shown, run_on
 from asyncstate.cli.interrupts import check, delivered_to, is_signalled, note, pause
-from asyncstate.cli.run_progress import progress_of, refreshed
+from asyncstate.cli.run_progress import followed, progress_of
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.model.plan import places_of
 from asyncstate.model.result import HostResult
@@ -276,10 +275,7 @@ class Session:
                 self.console.last.run = run.id
             until_shown.enter_context(kept_until_shown())
             try:
-                with (
-                    refreshed(self.progress),
-                    ended_by_signals(run, self.console.say, self.settings.grace_seconds) as ending,
-                ):
+                with followed(run, self.progress, self.console, self.settings) as ending:
                     async with run:
                         pass  # leaving the block waits for the end of the run
             except asyncio.CancelledError:
@@ -306,8 +302,7 @@ class Session:
         note(number)
 
     def _exit_code(self, report: RunReport) -> int:
-        tells_changes = self.options.get("detailed_exitcode") and report.changed
-        return report.exit_code or (CHANGED if tells_changes else 0)
+        return self.console.exit_code(report.exit_code, detailed=bool(self.options.get("detailed_exitcode")))
 
     def _warn_of_plan(self, plan: Plan) -> None:
         if plan.chunks or not self.console.for_people:
@@ -356,7 +351,10 @@ class Session:
 
             console.lines(["Nothing to apply.", *warning_lines(plan.warnings, console.palette())])
         elif console.out == "github":
-            self._show_on_github(report, plan)
+            from asyncstate.cli.display import show_on_github
+
+            placed = HostResult(report=report, places=places_of(plan, report.failed))
+            show_on_github(console, self._human(report, plan), "warning", report.warnings, [placed])
         elif console.for_people:
             console.lines(self._human(report, plan), redacted=True)
         elif console.out != "jsonl":
@@ -386,15 +384,6 @@ class Session:
         everything = bool(self.options.get("mock"))
         style = style_of(self.console, self.settings, places, everything=everything, diffs=self.options.get("diffs"))
         return report_text(report, style, plan=plan)
-
-    def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
-        from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
-
-        console = self.console
-        console.lines(without_commands(self._human(report, plan)), redacted=True)
-        console.lines(issue_annotations("warning", report.warnings))
-        result = HostResult(report=report, places=places_of(plan, report.failed))
-        console.lines(failure_annotations([result]), redacted=True)
 
     def _show_times(self, report: RunReport, plan: Plan | None, between: tuple[str, ...] = ("",)) -> None:
         """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""

@@ -81,10 +81,7 @@ def settings_from(console: Console, options: dict[str, Any]) -> Settings:
     pillar = overrides.pop("pillar", None)
     settings = load_settings(files, overrides, project=None if named else find_project())
     if pillar is not None:
-        from asyncstate.data.merging import merged
-
-        strategy, lists = settings.pillar_source_merging_strategy, settings.pillar_merge_lists
-        settings.pillar = merged(settings.pillar, pillar, strategy, settings.renderer, lists)
+        settings.pillar = settings.pillar_with(pillar)
     if not console.log_level or settings.log_granular_levels:
         start_logging(console, settings.log_level, settings.log_granular_levels)
     return settings
@@ -129,7 +126,7 @@ def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) ->
     Raises UsageError and ConfigError.
     """
     names = sls_names(fold_keywords(words, options, _KEYWORDS))
-    from asyncstate.compile.high.exclude import exclusion
+    from asyncstate.compile.high.declarations import exclusion
 
     exclude = tuple(exclusion(name) for name in options.get("exclude") or ())
     settings = settings_from(console, options)

@@ -136,7 +136,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
         whole = of_plan.picture_of(plan)
         return around(whole, wanted) if wanted else whole
 
-    show_picture(console, options, picture, title, lambda every_edge: of_plan.to_json(plan, every_edge=every_edge))
+    show_picture(console, options, picture, title, lambda every_edge: of_plan.graph_data(plan, every_edge=every_edge))
 
 
 @command.command(

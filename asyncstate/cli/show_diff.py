@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from asyncstate.cli.framework import completes, new_command, selection_option
-from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.options import data_option, part_options, what_if_options
 from asyncstate.cli.settings import select, settings_from
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ _RUN: Final = "run:"
 )
 @click.argument("first", metavar="FILE|run:ID", shell_complete=completes("plan"))
 @click.argument("other", metavar="[FILE|run:ID|SLS...]", nargs=-1, shell_complete=completes("sls"))
-@tree_options
-@selection_options
+@part_options
 @selection_option(
     "--file",
     type=click.Path(exists=True, dir_okay=False),

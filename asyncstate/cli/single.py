@@ -10,10 +10,9 @@ from asyncstate.cli.framework import completes, new_command
 from asyncstate.cli.options import (
     config_options,
     grace_option,
-    metrics_option,
     report_options,
+    telemetry_options,
     test_option,
-    traces_option,
     wait_option,
 )
 from asyncstate.cli.salt import fold_keywords, split_arguments
@@ -40,8 +39,7 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 @wait_option
 @grace_option
 @report_options
-@metrics_option
-@traces_option
+@telemetry_options
 def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Run one state function, without an SLS file.
 

@@ -259,6 +259,13 @@ class Settings(msgspec.Struct, kw_only=True):
             if not self.extra.keys().isdisjoint(kind.__struct_fields__):
                 self.of(kind).validate(self.origins)
 
+    def pillar_with(self, more: dict[str, Any]) -> dict[str, Any]:
+        """Return the configured pillar with other data merged over it, as the settings say."""
+        from asyncstate.data.merging import merged  # noqa: PLC0415 - few runs bring pillar data
+
+        strategy, lists = self.pillar_source_merging_strategy, self.pillar_merge_lists
+        return merged(self.pillar, more, strategy, self.renderer, lists)
+
     def opts(self) -> dict[str, Any]:
         """Return a new dict with every option under its Salt name, unknown ones included.
 

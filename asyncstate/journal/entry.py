@@ -81,6 +81,11 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     resumes: str = ""
     about: dict[str, Any] = {}
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run came to its regular end."""
+        return self.ending == FINISHED
+
 
 def read_header(line: bytes) -> Header | None:
     """Return the header at the start of a log; None if the line is none."""

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ResumeRefused
-from asyncstate.journal.entry import FAILHARD, FINISHED, UNDER_WAY, Header
+from asyncstate.journal.entry import FAILHARD, UNDER_WAY, Header
 from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal
 from asyncstate.model.encode import plain
@@ -148,7 +148,7 @@ def resumable(journal: Journal, run: str | None) -> RunEntry:
         journal.look_again()
     if found.test:
         raise ResumeRefused(f"run {found.id} was a dry run: there is nothing to resume")
-    if found.ending == FINISHED:
+    if found.is_finished:
         raise ResumeRefused(f"run {found.id} came to its end: there is nothing to resume")
     if found.ending == UNDER_WAY:
         raise ResumeRefused(f"run {found.id} is still under way")

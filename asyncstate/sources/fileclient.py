@@ -176,13 +176,18 @@ class LocalFileClient(_SlsLookup):
 
     def find(self, path: str, saltenv: str) -> str | None:
         """Return the file at a path relative to the roots, or None. ``..`` never leaves the roots."""
-        path = os.path.normpath(path)
+        full = self._found(os.path.normpath(path), saltenv)
+        if full is not None:
+            note_found(full)
+        return full
+
+    def _found(self, path: str, saltenv: str) -> str | None:
+        """Return the file at a normalised path."""
         if os.path.isabs(path) or path == ".." or path.startswith("../"):
             return None
         for root in self.roots(saltenv):
             full = os.path.join(root, path)
             if os.path.isfile(full) and not self._is_ignored(full) and self._is_inside(root, full):
-                note_found(full)
                 return full
         return None
 

@@ -6,10 +6,11 @@ import re
 import pytest
 from report_page import Page
 
-from asyncstate.analyse.graph import graph_edges, picture_of, to_json
+from asyncstate.analyse.graph import graph_data, graph_edges, picture_of
 from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
+from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
 
 DRAWN = {"dot": dot, "mermaid": mermaid, "html": lambda picture: html(picture, "plan")}
@@ -18,7 +19,7 @@ FORMS = (*DRAWN, "json")
 
 def shown(plan, form, *, every_edge=True):
     if form == "json":
-        return to_json(plan, every_edge=every_edge)
+        return json_bytes(graph_data(plan, every_edge=every_edge)).decode()
     picture = picture_of(plan)
     return DRAWN[form](picture if every_edge else picture.reduced())
 

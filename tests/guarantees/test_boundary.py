@@ -18,7 +18,7 @@ from odd_hooks import ASYNC_MODULE, EXECUTION, GRAINS, MODULE, ODDITIES, ask
 from odd_values import odd_values
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.analyse.graph import picture_of, to_json
+from asyncstate.analyse.graph import graph_data, picture_of
 from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
@@ -185,7 +185,7 @@ def assert_shown(done):
     assert "\n".join(run_lines(done.profile)).encode()
     if done.plan.digest not in DRAWN:  # a picture shows the plan and nothing of the run
         DRAWN.add(done.plan.digest)
-        assert to_json(done.plan).encode()
+        assert json_bytes(graph_data(done.plan))
         assert all(
             draw(picture_of(done.plan)).encode() for draw in (dot, mermaid, lambda picture: html(picture, "plan"))
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.complete.places import places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     import click
     from click.shell_completion import CompletionItem
@@ -32,18 +32,18 @@ def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -
     from asyncstate.cli.complete.tree import sls_files
 
     if "=" in incomplete:
-        return beginning((f"{keyword}={value}" for keyword in ("test", "mock") for value in _TRUTH), incomplete)
+        return _beginning((f"{keyword}={value}" for keyword in ("test", "mock") for value in _TRUTH), incomplete)
     before, comma, _ = incomplete.rpartition(",")
     places = places_of(ctx)
     taken = {*_sls_before(ctx), *before.split(",")}
     names = sls_files(places.file_roots.get(places.saltenv, []), incomplete.removeprefix(before + comma))
     offered = [f"{before}{comma}{name}" for name in names if name not in taken]
-    return beginning([*offered, *(_SALT_KEYWORDS if incomplete and not comma else ())], incomplete)
+    return _beginning([*offered, *(_SALT_KEYWORDS if incomplete and not comma else ())], incomplete)
 
 
 def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the IDs of the SLS on the line and of their includes; those of the whole tree if there are none."""
-    return beginning(_ids(ctx, incomplete), incomplete)
+    return _beginning(_ids(ctx, incomplete), incomplete)
 
 
 def complete_id_or_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -51,7 +51,7 @@ def complete_id_or_code(ctx: click.Context, param: click.Parameter, incomplete: 
     from asyncstate.reference.codes import codes
 
     begun = incomplete[:1] in {"E", "W"} and not incomplete[1:].strip("0123456789")
-    return [*(beginning(codes(), incomplete) if begun else ()), *complete_id(ctx, param, incomplete)]
+    return [*(_beginning(codes(), incomplete) if begun else ()), *complete_id(ctx, param, incomplete)]
 
 
 def complete_command(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -59,32 +59,32 @@ def complete_command(ctx: click.Context, param: click.Parameter, incomplete: str
     family: Any = ctx.find_root().command
     for word in ctx.params.get(param.name or "") or ():
         family = family.get_command(ctx, word) if hasattr(family, "list_commands") else None
-    return beginning(family.list_commands(ctx), incomplete) if hasattr(family, "list_commands") else []
+    return _beginning(family.list_commands(ctx), incomplete) if hasattr(family, "list_commands") else []
 
 
 def complete_excluded(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer SLS names, bare and after ``sls:``, and IDs after ``id:``."""
     kind, colon, _ = incomplete.partition(":")
     if colon and kind == "id":
-        return beginning((f"id:{name}" for name in _ids(ctx, incomplete.removeprefix("id:"))), incomplete)
+        return _beginning((f"id:{name}" for name in _ids(ctx, incomplete.removeprefix("id:"))), incomplete)
     if colon and kind == "sls":
-        return beginning((f"sls:{item.value}" for item in complete_sls(ctx, param, "")), incomplete)
-    return [*beginning(["id:", "sls:"], incomplete), *complete_sls(ctx, param, incomplete)]
+        return _beginning((f"sls:{item.value}" for item in complete_sls(ctx, param, "")), incomplete)
+    return [*_beginning(["id:", "sls:"], incomplete), *complete_sls(ctx, param, incomplete)]
 
 
 def complete_saltenv(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the environments of the tree."""
-    return beginning(places_of(ctx).file_roots, incomplete)
+    return _beginning(places_of(ctx).file_roots, incomplete)
 
 
 def complete_states(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer state functions."""
-    return beginning(_functions(ctx, ("states",), incomplete), incomplete)
+    return _beginning(_functions(ctx, ("states",), incomplete), incomplete)
 
 
 def complete_modules(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer execution module functions."""
-    return beginning(_functions(ctx, ("modules",), incomplete), incomplete)
+    return _beginning(_functions(ctx, ("modules",), incomplete), incomplete)
 
 
 def complete_documented(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -93,12 +93,12 @@ def complete_documented(ctx: click.Context, _param: click.Parameter, incomplete:
 
     kind = ctx.params.get("kind")
     topics = () if kind else TOPICS
-    return beginning([*topics, *_functions(ctx, (kind,) if kind else ("states", "modules"), incomplete)], incomplete)
+    return _beginning([*topics, *_functions(ctx, (kind,) if kind else ("states", "modules"), incomplete)], incomplete)
 
 
 def complete_module_names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the names of execution modules."""
-    return beginning(_plugins(ctx, "modules").modules(), incomplete)
+    return _beginning(_plugins(ctx, "modules").modules(), incomplete)
 
 
 def complete_state_arguments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -106,7 +106,7 @@ def complete_state_arguments(ctx: click.Context, _param: click.Parameter, incomp
     from asyncstate.model.requisite import CONDITIONS, RUNTIME_KEYWORDS
 
     common = sorted({*CONDITIONS, *_OF_ANY_STATE} & RUNTIME_KEYWORDS)
-    return complete_arguments(ctx, _called(ctx, "states"), incomplete, common)
+    return _arguments(ctx, "states", incomplete, common)
 
 
 _OF_ANY_STATE = frozenset("retry runas umask no_log fire_event reload_modules reload_grains reload_pillar".split())
@@ -115,7 +115,7 @@ _OF_ANY_STATE = frozenset("retry runas umask no_log fire_event reload_modules re
 
 def complete_module_arguments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the arguments of the execution module function on the line, and the values of an argument."""
-    return complete_arguments(ctx, _called(ctx, "modules"), incomplete)
+    return _arguments(ctx, "modules", incomplete)
 
 
 def complete_run(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -134,7 +134,7 @@ def complete_plan(ctx: click.Context, param: click.Parameter, incomplete: str) -
     if incomplete.startswith("run:"):
         runs = complete_run(ctx, param, incomplete.removeprefix("run:"))
         return [CompletionItem(f"run:{item.value}", help=item.help) for item in runs]
-    return beginning(["run:"], incomplete) if incomplete and "run:".startswith(incomplete) else _a_file(incomplete)
+    return _beginning(["run:"], incomplete) if incomplete and "run:".startswith(incomplete) else _a_file(incomplete)
 
 
 def complete_rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -142,7 +142,7 @@ def complete_rules(_ctx: click.Context, _param: click.Parameter, incomplete: str
     from asyncstate.model.rules import RULES
 
     before, comma, _ = incomplete.rpartition(",")
-    return beginning((f"{before}{comma}{rule}" for rule in RULES if rule not in before.split(",")), incomplete)
+    return _beginning((f"{before}{comma}{rule}" for rule in RULES if rule not in before.split(",")), incomplete)
 
 
 def _ids(ctx: click.Context, begun: str) -> list[str]:
@@ -184,36 +184,22 @@ def _one_module(found: Iterable[str]) -> bool:
     return len({name.partition(".")[0] for name in found}) == 1
 
 
-class Called(NamedTuple):
-    """The function whose arguments are completed, and the arguments already on the line."""
-
-    kind: str
-    function: str
-    given: Sequence[str]
-
-
-def _called(ctx: click.Context, kind: str) -> Called:
-    return Called(kind, str(ctx.params.get("function")), ctx.params.get("arguments") or ())
-
-
-def complete_arguments(
-    ctx: click.Context, called: Called, incomplete: str, common: Iterable[str] = ()
-) -> list[CompletionItem]:
-    """Offer the arguments of a function and those in ``common``, and the values of the unfinished argument."""
+def _arguments(ctx: click.Context, kind: str, incomplete: str, common: Iterable[str] = ()) -> list[CompletionItem]:
+    """Offer the arguments of the function on the line and those in ``common``, and the values of an unfinished one."""
     name, equals, value = incomplete.partition("=")
     if value.startswith("salt://"):
         return _tree_files(ctx, name, value)
     if (value if equals else incomplete).startswith(_LIKE_A_PATH):
         return _a_file(incomplete)
-    module, _, wanted = called.function.partition(".")
-    arguments = _plugins(ctx, called.kind).functions(module).get(wanted, [])
+    module, _, wanted = str(ctx.params.get("function")).partition(".")
+    arguments = _plugins(ctx, kind).functions(module).get(wanted, [])
     if equals:
         values = next((argument.values for argument in arguments if argument.name == name), [])
-        offered = beginning((f"{name}={each}" for each in values), incomplete)
+        offered = _beginning((f"{name}={each}" for each in values), incomplete)
         return offered or ([] if values else _a_file(incomplete))
-    taken = {word.partition("=")[0] for word in called.given if "=" in word}
+    taken = {word.partition("=")[0] for word in ctx.params.get("arguments") or () if "=" in word}
     names = dict.fromkeys([*(argument.name for argument in arguments), *common])
-    return beginning((f"{each}=" for each in names if each not in taken), incomplete)
+    return _beginning((f"{each}=" for each in names if each not in taken), incomplete)
 
 
 def _tree_files(ctx: click.Context, name: str, value: str) -> list[CompletionItem]:
@@ -229,7 +215,7 @@ def _tree_files(ctx: click.Context, name: str, value: str) -> list[CompletionIte
         except OSError:
             continue
     offered = (f"{name}=salt://{folder}{slash}{each}" for each in sorted(found) if not each.startswith("."))
-    return beginning(offered, f"{name}={value}")
+    return _beginning(offered, f"{name}={value}")
 
 
 def _a_file(incomplete: str) -> list[CompletionItem]:
@@ -238,7 +224,7 @@ def _a_file(incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(incomplete, type="file")]
 
 
-def beginning(names: Iterable[Any], incomplete: str) -> list[CompletionItem]:
+def _beginning(names: Iterable[Any], incomplete: str) -> list[CompletionItem]:
     """Offer the names that begin with the unfinished word."""
     from click.shell_completion import CompletionItem
 

@@ -62,8 +62,15 @@ def take_excludes(data: dict[Any, Any], sls: str, env: str, findings: Findings) 
     return excludes
 
 
+def exclusion(text: Any) -> Any:
+    """Return what a text on a command line excludes: ``NAME`` and ``sls:NAME`` an SLS, ``id:NAME`` an ID."""
+    kind, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    return {kind: name} if colon and kind in {"id", "sls"} and name else text
+
+
 def fits_nothing(item: Any) -> str:
     """Return the warning about what is excluded and the tree does not have."""
+    item = exclusion(item)
     is_id = isinstance(item, dict) and "id" in item
     value = next(iter(item.values()), "") if isinstance(item, dict) else item
     return f"There is no {'ID' if is_id else 'SLS'} {str(value)!r} that could be excluded"

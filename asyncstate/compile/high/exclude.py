@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.high.declarations import EXCLUDE
+from asyncstate.compile.high.declarations import EXCLUDE, exclusion
 from asyncstate.compile.high.highstate import warn_unfitting
 
 if TYPE_CHECKING:
@@ -14,15 +14,9 @@ if TYPE_CHECKING:
     from asyncstate.compile.high.highstate import HighData
 
 
-def exclusion(text: Any) -> Any:
-    """Return what a text on a command line excludes: ``NAME`` and ``sls:NAME`` an SLS, ``id:NAME`` an ID."""
-    kind, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
-    return {kind: name} if colon and kind in {"id", "sls"} and name else text
-
-
 def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
-    """Add what the command line excludes: SLS names or globs, ``{sls: …}``, ``{id: …}``. Warns of what fits nothing."""
-    items = exclude.split(",") if isinstance(exclude, str) else list(exclude)
+    """Add what the command line excludes (see `exclusion`), ``{sls: …}``, ``{id: …}``. Warns of what fits nothing."""
+    items = list(map(exclusion, exclude.split(",") if isinstance(exclude, str) else exclude))
     for item in items:
         warn_unfitting(high, item, "id:{}")
     if items:

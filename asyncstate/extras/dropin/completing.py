@@ -5,15 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.complete.values import (
-    Called,
-    beginning,
-    complete_arguments,
-    complete_id,
-    complete_modules,
-    complete_sls,
-    complete_states,
-)
+from asyncstate.cli.framework import completes
 from asyncstate.extras.dropin.options import CONFIG_DIR, WrongUsage, parse
 
 if TYPE_CHECKING:
@@ -34,29 +26,31 @@ def complete_salt_call(ctx: click.Context, param: click.Parameter, incomplete: s
     words = [request.function, *request.arguments][:-1]
     ctx.params |= _own_options(request)
     if not words:
-        of_state = beginning((f"state.{name}" for name in _functions_of_state()), incomplete)
-        return [*of_state, *complete_modules(ctx, param, incomplete)]
+        return [*_functions_of_state(incomplete), *completes("modules")(ctx, param, incomplete)]
     function, *given = words
+    ctx.params["function"], *ctx.params["arguments"] = given if function == "state.single" and given else words
+    return completes(_kind_of(function, given))(ctx, param, incomplete)
+
+
+def _kind_of(function: str, given: list[str]) -> str:
+    """Return what the word after a function and its arguments is."""
     if function in _TAKE_SLS:
-        return complete_sls(ctx, param, incomplete)
+        return "sls"
     if function in {"state.sls_id", "state.id_exists"}:
-        return complete_sls(ctx, param, incomplete) if given else complete_id(ctx, param, incomplete)
+        return "sls" if given else "id"
     if function == "state.single":
-        if not given:
-            return complete_states(ctx, param, incomplete)
-        return complete_arguments(ctx, Called("states", given[0], given[1:]), incomplete)
-    if function == "sys.doc":
-        return complete_modules(ctx, param, incomplete)
-    if function == "sys.state_doc":
-        return complete_states(ctx, param, incomplete)
-    return complete_arguments(ctx, Called("modules", function, given), incomplete)
+        return "state_arguments" if given else "states"
+    return {"sys.doc": "modules", "sys.state_doc": "states"}.get(function, "module_arguments")
 
 
-def _functions_of_state() -> list[str]:
+def _functions_of_state(incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
     from asyncstate.extras.dropin.showing import SHOWING
     from asyncstate.extras.dropin.states import RUNNING
 
-    return sorted([*RUNNING, *SHOWING])
+    names = sorted(f"state.{name}" for name in (*RUNNING, *SHOWING))
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _own_options(request: Request) -> dict[str, Any]:

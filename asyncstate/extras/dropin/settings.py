@@ -104,8 +104,5 @@ def changed(settings: Settings, **values: Any) -> Settings:
     if other.pillarenv_from_saltenv and values.get("saltenv") and not values.get("pillarenv"):
         other.pillarenv = other.saltenv
     if pillar:
-        from asyncstate.data.merging import merged
-
-        strategy, lists = other.pillar_source_merging_strategy, other.pillar_merge_lists
-        other.pillar = merged(other.pillar, pillar, strategy, other.renderer, lists)
+        other.pillar = other.pillar_with(pillar)
     return other

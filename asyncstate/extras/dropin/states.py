@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.settings import Selection
-from asyncstate.compile.high.exclude import exclusion
+from asyncstate.compile.high.declarations import exclusion
 from asyncstate.errors import CompileError, LockHeld, PathRefused, PillarError, RenderError
 from asyncstate.extras.dropin.answer import FAILED, PILLAR_FAILED, Answer, Refused
 from asyncstate.extras.dropin.collected import collect

@@ -1,8 +1,7 @@
 import pytest
 from trees import ids, messages, plan
 
-from asyncstate.compile.high.declarations import fits_nothing
-from asyncstate.compile.high.exclude import exclusion
+from asyncstate.compile.high.declarations import exclusion, fits_nothing
 
 TREE = {
     "s": "include: [t.a, t.b]\nmine: test.nop\n",

@@ -111,7 +111,7 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
 async def _serve(console: Console, settings: Settings, own: Credentials, options: dict[str, Any]) -> int:
     import os
 
-    from asyncstate.cli.logs import LEVELS, also_log_to
+    from asyncstate.cli.logs import also_log_to
     from asyncstate.extras.fleet.events import HostEvents
     from asyncstate.extras.fleet.host.agent import Agent
     from asyncstate.extras.fleet.host.local_station import Gate, LocalStation, RunFiles
@@ -132,7 +132,7 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
         tell_ready()
 
     if options["fleet_log"] != "quiet":
-        also_log_to(logbook, LEVELS[options["fleet_log"]])
+        also_log_to(logbook, options["fleet_log"])
     files = RunFiles(settings.state_dir, own.name)
     with files.held():
         gate = Gate(files, allowed, enrolled=own.since, wall=time.time)

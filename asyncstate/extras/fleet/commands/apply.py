@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ import click
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_target
-from asyncstate.extras.fleet.commands.connection import operator_of
+from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
 from asyncstate.extras.fleet.commands.options import (
     compile_options,
     deadline_option,
@@ -66,7 +65,8 @@ if TYPE_CHECKING:
 @driving_options
 @way_options
 @root_options
-@partial(run_options, server_required=False)
+@optional_connection_options
+@run_options
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring many hosts into the state that their trees describe, as one run.
 

@@ -9,7 +9,7 @@ import click
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs
-from asyncstate.extras.fleet.commands.connection import operator_of
+from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 from asyncstate.extras.fleet.commands.options import driving_options, run_options
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 )
 @click.argument("run", shell_complete=complete_runs)
 @driving_options
+@connection_options
 @run_options
 def command(console: Console, /, run: str, **options: Any) -> int:
     """Watch RUN again after its `fleet apply` was killed or lost its connection, and show its report.

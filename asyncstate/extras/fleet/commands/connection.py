@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import option
+from asyncstate.cli.options import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,22 +17,12 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.signing import OperatorSigner
 
 
-def connection_options(function: Any) -> Any:
-    """Add the options for the server's address and the credentials."""
-    return _with_connection(function, is_required=True)
-
-
-def optional_connection_options(function: Any) -> Any:
-    """Add the same options to a command that may reach hosts in another way: see `over_ssh.require_one_way`."""
-    return _with_connection(function, is_required=False)
-
-
-def _with_connection(function: Any, *, is_required: bool) -> Any:
-    decorators: tuple[Callable[[Any], Any], ...] = (
+def _connection(*, required: bool) -> Callable[[Any], Any]:
+    return together(
         option(
             "--creds",
             section="Run",
-            required=is_required,
+            required=required,
             metavar="FILE",
             type=click.Path(),
             envvar="ASYNCSTATE_FLEET_CREDS",
@@ -40,15 +31,19 @@ def _with_connection(function: Any, *, is_required: bool) -> Any:
         option(
             "--nats",
             section="Run",
-            required=is_required,
+            required=required,
             metavar="URL",
             envvar="ASYNCSTATE_FLEET_NATS",
             help="Address of the server, as `asyncstate fleet up` prints it.",
         ),
     )
-    for decorate in reversed(decorators):
-        function = decorate(function)
-    return function
+
+
+connection_options: Callable[[Any], Any] = _connection(required=True)
+"""The server's address and the credentials."""
+
+optional_connection_options: Callable[[Any], Any] = _connection(required=False)
+"""The same for commands that may reach hosts in another way: see `over_ssh.require_one_way`."""
 
 
 def operator_of(options: dict[str, Any]) -> tuple[NatsBoard, OperatorSigner]:

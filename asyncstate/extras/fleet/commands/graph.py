@@ -53,7 +53,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     lines mean, `asyncstate show graph --help` says.
     """
     from asyncstate.cli.event_loop import run_on
-    from asyncstate.extras.fleet.report.graph import picture_of, to_json
+    from asyncstate.extras.fleet.report.graph import graph_data, picture_of
 
     if bool(options["run"]) == bool(options["target"]):
         raise click.UsageError("the graph needs hosts (--target) or a run that was (--run)")
@@ -67,7 +67,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
         options,
         lambda: picture_of(plans, goes),
         "plans of all hosts",
-        lambda every_edge: to_json(plans, goes, every_edge=every_edge),
+        lambda every_edge: graph_data(plans, goes, every_edge=every_edge),
     )
 
 

@@ -13,12 +13,11 @@ from asyncstate.cli.options import (
     display_options,
     grace_option,
     in_a_directory,
-    metrics_option,
     outcome_options,
-    traces_option,
+    telemetry_options,
+    together,
 )
 from asyncstate.cli.salt import MappingType
-from asyncstate.extras.fleet.commands.connection import connection_options, optional_connection_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,41 +65,32 @@ _report_option = option(
 )
 
 
-def compile_options(function: Any) -> Any:
-    """Add the options of compilation on each host: exclusions, the environment, pillar data."""
-    decorators: tuple[Callable[[Any], Any], ...] = (
-        option(
-            "--exclude",
-            section="Selection",
-            multiple=True,
-            metavar="NAME",
-            help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable.",
-        ),
-        option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files."),
-        option(
-            "--pillar",
-            section="Tree",
-            metavar="JSON|YAML",
-            type=MappingType(),
-            help="Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with the "
-            "offer.",
-        ),
-    )
-    for decorate in reversed(decorators):
-        function = decorate(function)
-    return function
+compile_options: Callable[[Any], Any] = together(
+    option(
+        "--exclude",
+        section="Selection",
+        multiple=True,
+        metavar="NAME",
+        help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable.",
+    ),
+    option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files."),
+    option(
+        "--pillar",
+        section="Tree",
+        metavar="JSON|YAML",
+        type=MappingType(),
+        help="Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with the offer.",
+    ),
+)
+"""The options of compilation on each host: exclusions, the environment, pillar data."""
 
+driving_options: Callable[[Any], Any] = together(grace_option, progress_option, outcome_options, telemetry_options)
+"""The options of commands that drive a run to its end: signals, and output for other programs."""
 
-def driving_options(function: Any) -> Any:
-    """Add the options of commands that drive a run to its end: signals, and output for other programs."""
-    for decorate in (traces_option, metrics_option, outcome_options, progress_option, grace_option):
-        function = decorate(function)
-    return function
-
-
-def run_options(function: Any, *, server_required: bool = True) -> Any:
-    """Add the options of every command that shows a run: the server's address, and the form of the output."""
-    forms = data_option("human", "github", "json", "jsonl")
-    for decorate in (forms, _report_option, display_options, config_file_options):
-        function = decorate(function)
-    return connection_options(function) if server_required else optional_connection_options(function)
+run_options: Callable[[Any], Any] = together(
+    config_file_options,
+    display_options,
+    _report_option,
+    data_option("human", "github", "json", "jsonl"),
+)
+"""The options of every command that shows a run: the form of the output."""

@@ -11,12 +11,10 @@ from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import (
     concurrency_option,
     grace_option,
-    metrics_option,
+    part_options,
     report_options,
-    selection_options,
+    telemetry_options,
     test_option,
-    traces_option,
-    tree_options,
 )
 from asyncstate.cli.settings import select
 from asyncstate.extras.fleet.commands.completion import complete_target
@@ -50,8 +48,7 @@ _STEPS: Final = 64
     ),
 )
 @click.argument("sls", nargs=-1, required=True, shell_complete=completes("sls"))
-@tree_options
-@selection_options
+@part_options
 @optional_connection_options
 @way_options
 @option(
@@ -81,8 +78,7 @@ _STEPS: Final = 64
 @deadline_option(", in steps without a timeout")
 @patience_option()
 @report_options
-@metrics_option
-@traces_option
+@telemetry_options
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import option
-from asyncstate.cli.options import RootType
+from asyncstate.cli.options import RootType, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,70 +20,59 @@ if TYPE_CHECKING:
 _ONLY_HERE = ("ssh_known_hosts", "ssh_keep")
 
 
-def way_options(function: Any) -> Any:
-    """Add the options of connections over ssh."""
-    decorators: tuple[Callable[[Any], Any], ...] = (
-        option(
-            "--ssh",
-            section="Run",
-            metavar="ROSTER",
-            type=click.Path(exists=True, dir_okay=False),
-            help="Reach the hosts of this roster (Salt's format) over ssh: no agent, no server. Their tree is that of "
-            "this machine.",
-        ),
-        option(
-            "--ssh-known-hosts",
-            section="Run",
-            multiple=True,
-            type=click.Path(exists=True, dir_okay=False),
-            help="File with the keys of hosts, instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts; repeatable.",
-        ),
-        option(
-            "--ssh-connections",
-            section="Run",
-            metavar="N",
-            type=click.IntRange(min=1),
-            default=25,
-            help="Number of connections at once (25).",
-        ),
-        option(
-            "--ssh-keep",
-            section="Run",
-            metavar="DIR",
-            help="Keep the program in this private folder of each host, for the next run. Default: nothing is left.",
-        ),
-    )
-    return _with(function, decorators)
+way_options: Callable[[Any], Any] = together(
+    option(
+        "--ssh",
+        section="Run",
+        metavar="ROSTER",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Reach the hosts of this roster (Salt's format) over ssh: no agent, no server. Their tree is that of "
+        "this machine.",
+    ),
+    option(
+        "--ssh-known-hosts",
+        section="Run",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False),
+        help="File with the keys of hosts, instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts; repeatable.",
+    ),
+    option(
+        "--ssh-connections",
+        section="Run",
+        metavar="N",
+        type=click.IntRange(min=1),
+        default=25,
+        help="Number of connections at once (25).",
+    ),
+    option(
+        "--ssh-keep",
+        section="Run",
+        metavar="DIR",
+        help="Keep the program in this private folder of each host, for the next run. Default: nothing is left.",
+    ),
+)
+"""The options of connections over ssh."""
 
 
-def root_options(function: Any) -> Any:
-    """Add the options for the location of the tree for hosts over ssh."""
-    decorators: tuple[Callable[[Any], Any], ...] = (
-        option(
-            "--file-root",
-            section="Tree",
-            multiple=True,
-            metavar="[ENV=]DIR",
-            type=RootType(),
-            help="With --ssh: directory with SLS files and sources; repeatable. Replaces file_roots of the "
-            "configuration.",
-        ),
-        option(
-            "--pillar-root",
-            section="Tree",
-            multiple=True,
-            metavar="[ENV=]DIR",
-            type=RootType(),
-            help="With --ssh: directory with pillar SLS files; repeatable. Replaces pillar_roots of the configuration.",
-        ),
-    )
-    return _with(function, decorators)
-
-
-def _with(function: Any, decorators: tuple[Callable[[Any], Any], ...]) -> Any:
-    for decorate in reversed(decorators):
-        function = decorate(function)
-    return function
+root_options: Callable[[Any], Any] = together(
+    option(
+        "--file-root",
+        section="Tree",
+        multiple=True,
+        metavar="[ENV=]DIR",
+        type=RootType(),
+        help="With --ssh: directory with SLS files and sources; repeatable. Replaces file_roots of the configuration.",
+    ),
+    option(
+        "--pillar-root",
+        section="Tree",
+        multiple=True,
+        metavar="[ENV=]DIR",
+        type=RootType(),
+        help="With --ssh: directory with pillar SLS files; repeatable. Replaces pillar_roots of the configuration.",
+    ),
+)
+"""The options for the location of the tree for hosts over ssh."""
 
 
 def require_one_way(options: dict[str, Any], only_over_ssh: Iterable[str]) -> None:

@@ -6,7 +6,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.console import CHANGED
 from asyncstate.cli.tracing import Tracing
 from asyncstate.extras.fleet.controller.event_stream import Relay
 from asyncstate.model.encode import encoded
@@ -101,8 +100,7 @@ class RunDisplay(Relay):
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:
         """Show progress while the run goes on, and let signals stop and cancel it by the rules of a local one."""
-        from asyncstate.cli.event_loop import ended_by_signals
-        from asyncstate.cli.run_progress import refreshed
+        from asyncstate.cli.run_progress import followed
 
         class Ended:
             def stop(self, reason: str) -> None:
@@ -111,9 +109,8 @@ class RunDisplay(Relay):
             def cancel(self, reason: str) -> None:
                 controller.cancel(reason, now=True)
 
-        ending = ended_by_signals(Ended(), self._console.say, self._settings.grace_seconds)
         try:
-            with ending, refreshed(self._progress):
+            with followed(Ended(), self._progress, self._console, self._settings):
                 yield
         except Exception as error:
             if self._trace is not None:
@@ -187,13 +184,14 @@ class RunDisplay(Relay):
         elif self._console.out == "human" and not silent:
             self._console.lines(self._human(end), redacted=True)
         elif self._console.out == "github" and not silent:
-            self._show_on_github(end, results)
+            from asyncstate.cli.display import show_on_github
+
+            show_on_github(self._console, self._human(end), "error", end.issues, results)
         self._write_files(end, results)
         if self._trace is not None:
             self._trace.close(end)
         self._tracing.end()
-        changed = self._detailed_exitcode and any(each.report.changed for each in results)
-        return end.exit_code or (CHANGED if changed else 0)
+        return self._console.exit_code(end.exit_code, detailed=self._detailed_exitcode)
 
     def _results(self, end: FleetEnd) -> Iterator[HostResult]:
         """Yield the result of each host, also of hosts without a report."""
@@ -223,13 +221,6 @@ class RunDisplay(Relay):
     def _places(self, host: str) -> dict[str, tuple[str, int]]:
         """Return file and line of the states of a host, by tag."""
         return self._plans[host].places() if host in self._plans else {}
-
-    def _show_on_github(self, end: FleetEnd, results: list[HostResult]) -> None:
-        from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
-
-        self._console.lines(without_commands(self._human(end)), redacted=True)
-        self._console.lines(issue_annotations("error", end.issues))
-        self._console.lines(failure_annotations(results), redacted=True)
 
     def _write_files(self, end: FleetEnd, results: list[HostResult]) -> None:
         from asyncstate.cli.output_file import write_answer

@@ -9,7 +9,7 @@ import click
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs
-from asyncstate.extras.fleet.commands.connection import operator_of
+from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 from asyncstate.extras.fleet.commands.options import run_options
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet show 4be1", "The run whose ID begins so, host by host."),),
 )
 @click.argument("run", shell_complete=complete_runs)
+@connection_options
 @run_options
 def command(console: Console, /, run: str, **options: Any) -> int:
     """Show what the hosts of RUN have reported so far. RUN is an ID, or a unique beginning of one.

@@ -10,13 +10,11 @@ import anyio.to_thread
 import msgspec
 
 from asyncstate import filesystem
-from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import FleetError
 from asyncstate.extras.fleet.host import call, policy, replay
 from asyncstate.extras.fleet.host.station import Kept
 from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.subjects import token
-from asyncstate.journal.entry import FINISHED
 from asyncstate.journal.store import Journal
 from asyncstate.logs import get_logger
 from asyncstate.model.chunk import MOD_WATCH
@@ -76,7 +74,7 @@ class LocalStation:
                 plan = await runtime.compile(
                     list(offer.sls) or None,
                     saltenv=options.saltenv,
-                    exclude=[exclusion(each) for each in options.exclude],
+                    exclude=options.exclude,
                     remote=True,
                     refusal=lambda sls: policy.refusal_of_sls(self._allowed, sls),
                 )
@@ -107,15 +105,7 @@ class LocalStation:
         if options.concurrency is not None:
             changed["concurrency"] = options.concurrency
         if options.pillar:
-            from asyncstate.data.merging import merged
-
-            changed["pillar"] = merged(
-                settings.pillar,
-                options.pillar,
-                settings.pillar_source_merging_strategy,
-                settings.renderer,
-                settings.pillar_merge_lists,
-            )
+            changed["pillar"] = settings.pillar_with(options.pillar)
         return msgspec.structs.replace(settings, **changed)
 
 
@@ -142,7 +132,7 @@ class LocalPart:
         def read() -> Sequence[AnyEvent] | None:
             journal = Journal.open(self._runtime.settings.state_dir)
             found = self._entry(journal)
-            return list(journal.events(found.id)) if found is not None and found.ending == FINISHED else None
+            return list(journal.events(found.id)) if found is not None and found.is_finished else None
 
         return await anyio.to_thread.run_sync(read)
 
@@ -173,7 +163,7 @@ class LocalPart:
         found = self._entry(journal)
         if found is not None and found.ended is None:
             raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
-        if found is None or found.ending == FINISHED:
+        if found is None or found.is_finished:
             return None
         if self._offer.call is not None and EarlierRuns.of(found.id, journal.lines(found.id)).unknown:
             raise FleetError(

@@ -14,19 +14,12 @@ from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.protocol import Report, encode
 from asyncstate.logs import get_logger
-from asyncstate.model.encode import json_bytes
-from asyncstate.model.event import (
-    ChunkFinished,
-    ChunkOutput,
-    ChunkRetried,
-    RunFinished,
-    StateEvent,
-    decode_event,
-    encode_event,
-)
+from asyncstate.model.encode import encoded
+from asyncstate.model.event import RunFinished, decode_event, encode_event
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable
 
     from asyncstate.extras.fleet.board import Board
     from asyncstate.model.event import AnyEvent
@@ -200,25 +193,28 @@ def _fitting(event: AnyEvent) -> bytes:
 def _shortened(event: AnyEvent, why: str) -> bytes:
     """Return an event without its long values, and with a comment about the omission."""
     said = f"{why}: the journal of this host has all of it"
-    replace = msgspec.structs.replace
-    match event:
-        case ChunkFinished():
-            event = replace(event, row=_short_row(event.row, said), sub_rows={})
-        case StateEvent():
-            event = replace(event, row=_short_row(event.row, said))
-        case RunFinished():
-            event = replace(event, rows={tag: _short_row(row, said) for tag, row in event.rows.items()})
-        case ChunkOutput():
-            event = replace(event, text=f"{event.text[:_SHORT]}\n{said}")
-        case ChunkRetried():
-            event = replace(event, comment=f"{event.comment[:_SHORT]}\n{said}")
-        case _:
-            pass
-    return encode_event(event)
+    long = _SHORTER.keys() & event.__struct_fields__
+    return encode_event(
+        msgspec.structs.replace(event, **{name: _SHORTER[name](getattr(event, name), said) for name in long})
+    )
 
 
 def _short_row(row: dict[str, Any], said: str) -> dict[str, Any]:
-    short = {key: value for key, value in row.items() if len(json_bytes(value)) <= _SHORT}
+    short = {key: value for key, value in row.items() if len(encoded(value)) <= _SHORT}
     short["changes"] = row["changes"] and {"left out": said}
-    short["comment"] = f"{str(row['comment'])[:_SHORT]}\n{said}"
+    short["comment"] = _short_text(str(row["comment"]), said)
     return short
+
+
+def _short_text(text: str, said: str) -> str:
+    return f"{text[:_SHORT]}\n{said}"
+
+
+_SHORTER: Final[dict[str, Callable[[Any, str], Any]]] = {
+    "row": _short_row,
+    "rows": lambda rows, said: {tag: _short_row(row, said) for tag, row in rows.items()},
+    "sub_rows": lambda _rows, _said: {},
+    "text": _short_text,
+    "comment": _short_text,
+}
+"""The fields of events that may be long, with the function that shortens each."""

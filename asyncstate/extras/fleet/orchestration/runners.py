@@ -78,10 +78,7 @@ class Runners:
         settings = self._settings
         changed: dict[str, Any] = {"test": settings.test if test is None else bool(test)}
         if pillar:
-            from asyncstate.data.merging import merged
-
-            strategy, lists = settings.pillar_source_merging_strategy, settings.pillar_merge_lists
-            changed["pillar"] = merged(settings.pillar, dict(pillar), strategy, settings.renderer, lists)
+            changed["pillar"] = settings.pillar_with(dict(pillar))
         if pillarenv is not None:
             changed["pillarenv"] = pillarenv
         names = [each.strip() for each in (mods if isinstance(mods, list) else str(mods).split(","))]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.analyse.picture import GraphEdge, Picture, Point
 from asyncstate.model.chunk import file_line
-from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
 from asyncstate.report.summary import describe_tag
@@ -109,7 +108,7 @@ def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str
             edges.setdefault((node, nodes.node(host, after)), []).append(FLEET_ORDER)
 
 
-def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge: bool = True) -> str:
+def graph_data(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge: bool = True) -> dict[str, Any]:
     """Return ``{nodes: [{id, host, kind, label, tag, sls, file, line}], edges: [{before, after, sources, family}]}``.
 
     Only states have the fields after the label.
@@ -128,4 +127,4 @@ def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge
         {"before": edge.before, "after": edge.after, "sources": edge.sources, "family": edge.family}
         for edge in edges_shown
     ]
-    return json_bytes({"nodes": nodes, "edges": edges}).decode() + "\n"
+    return {"nodes": nodes, "edges": edges}

@@ -113,21 +113,13 @@ class Tree:
         settings.saltenv = run.saltenv or settings.saltenv
         settings.pillarenv = run.pillarenv or settings.pillarenv
         if run.pillar:
-            settings.pillar = merged(settings, settings.pillar, run.pillar)
+            settings.pillar = settings.pillar_with(run.pillar)
         secrets = Secrets()
         services = RuntimeServices(settings, secrets=secrets)
         services.host.set_grains(dict(grains))
         with secrets.kept_out_of_errors():
             services.refresh(grains=False, pillar=True)
         return frames.Pillar(pillar=dict(services.host.pillar), secrets=tuple(secrets))
-
-
-def merged(settings: Settings, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return pillar data with other data merged over it, as the settings say."""
-    from asyncstate.data.merging import merged
-
-    strategy, lists = settings.pillar_source_merging_strategy, settings.pillar_merge_lists
-    return merged(first, second, strategy, settings.renderer, lists)
 
 
 class OperatorSide:

@@ -12,7 +12,7 @@ from asyncstate import filesystem
 from asyncstate.errors import RenderError
 from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames
-from asyncstate.sources.fileclient import Listing, LocalFileClient, note_found
+from asyncstate.sources.fileclient import Listing, LocalFileClient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,14 +57,10 @@ class StreamFiles(LocalFileClient):
                 if path.startswith(_PLUGINS):
                     self._bring(path, env)
 
-    def find(self, path: str, saltenv: str) -> str | None:
-        """Return the file at a path relative to the roots, fetched if it is not here yet, or None."""
-        path = os.path.normpath(path)
+    def _found(self, path: str, saltenv: str) -> str | None:
         if saltenv not in self.envs() or (path not in self._known.get(saltenv, ()) and not self._knows(path, saltenv)):
             return None
-        full = self._bring(path, saltenv)
-        note_found(full)
-        return full
+        return self._bring(path, saltenv)
 
     def _knows(self, path: str, saltenv: str) -> bool:
         self._of(saltenv)

@@ -11,7 +11,7 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
-from asyncstate.cli.options import data_option, selection_options, tree_options
+from asyncstate.cli.options import data_option, part_options
 from asyncstate.cli.settings import select, states_called
 from asyncstate.errors import AsyncStateError
 
@@ -96,8 +96,7 @@ explained most; not fewer, as slots wait for each other at the end."""
     help="Show progress on standard error: a live display on a terminal, else a line now and then (auto), or lines "
     "always (plain).",
 )
-@tree_options
-@selection_options
+@part_options
 @data_option("human", "json", "yaml")
 def command(
     console: Console,

@@ -11,7 +11,8 @@ from report_page import Page
 from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import Barrier, HostPlan, State
-from asyncstate.extras.fleet.report.graph import picture_of, to_json
+from asyncstate.extras.fleet.report.graph import graph_data, picture_of
+from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite
 
@@ -20,7 +21,7 @@ FORMS = (*DRAWN, "json")
 
 
 def shown(plans, goes, form):
-    return to_json(plans, goes) if form == "json" else DRAWN[form](picture_of(plans, goes))
+    return json_bytes(graph_data(plans, goes)).decode() if form == "json" else DRAWN[form](picture_of(plans, goes))
 
 
 def state(name):
