@@ -19,6 +19,7 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from asyncstate.errors import Issue
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
 
@@ -47,13 +48,15 @@ class Finding(Value):
     more: int = 0
     code: str = ""
 
+    @classmethod
+    def of(cls, issue: Issue) -> Finding:
+        """Return a warning of the compiler as a finding."""
+        return cls(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint, code=issue.code)
+
 
 def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None) -> list[Finding]:
     """Return all findings by place; ``unused_pillar``: pillar keys never read, with file and line or ("", 0)."""
-    found = [
-        Finding(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint, code=issue.code)
-        for issue in plan.warnings
-    ]
+    found = list(map(Finding.of, plan.warnings))
     contradicting = [each for each in plan.contradictions if each.code == "E430"]
     found += _order_findings(plan, {(pair.first, pair.second) for pair in contradicting})
     found += [

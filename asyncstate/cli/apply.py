@@ -167,10 +167,9 @@ def _answer_without_run(console: Console) -> None:
     if not console.for_people and console.out != "jsonl":
         console.data({})
     if console.junit:
-        from asyncstate.cli.output_file import write_answer
         from asyncstate.report.junit import problems_xml
 
-        write_answer(console, console.junit, problems_xml([]))
+        console.write_file(console.junit, problems_xml([]))
 
 
 def _require_sls(selection: Selection) -> None:

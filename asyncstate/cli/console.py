@@ -244,6 +244,16 @@ class Console:
         self.incomplete = True
         self.complain(f"{what} could not be written: {why}")
 
+    def write_file(self, path: str, text: str, *, mode: int | None = None) -> None:
+        """Write a file that an option requested, and report a failure. See `asyncstate.cli.output_file`."""
+        from asyncstate.cli.output_file import write_file
+        from asyncstate.errors import AsyncStateError
+
+        try:
+            write_file(path, text.encode("utf-8", "backslashreplace"), mode=mode)
+        except (OSError, AsyncStateError) as error:
+            self.unwritten(path, getattr(error, "strerror", None) or str(error))
+
     def drop(self) -> None:
         """Discard all further output to standard output, also what is blocked by its reader now."""
         if self.stdout is not None:

@@ -6,23 +6,13 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from asyncstate.errors import AsyncStateError, PathRefused
+from asyncstate.errors import PathRefused
 from asyncstate.filesystem import Access, handed_over, lstat, parent, replace_content, resolved, who_can_change
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from asyncstate.cli.console import Console
-
 _STREAMS = (stat.S_ISCHR, stat.S_ISFIFO, stat.S_ISSOCK)
-
-
-def write_answer(console: Console, path: str, text: str, *, mode: int | None = None) -> None:
-    """Write a file that an option requested; the console reports a failure. See `write_file`."""
-    try:
-        write_file(path, text.encode("utf-8", "backslashreplace"), mode=mode)
-    except (OSError, AsyncStateError) as error:
-        console.unwritten(path, getattr(error, "strerror", None) or str(error))
 
 
 def write_file(path: Path | str, data: bytes, *, mode: int | None = None) -> None:

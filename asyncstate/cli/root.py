@@ -84,11 +84,10 @@ def _lacks_report(console: Console, code: int) -> bool:
 def write_files(console: Console, code: int) -> None:
     """Write the files for programs about a run that did not begin: CI must not take an older file for its result."""
     if console.junit and console.problems and not console.results:
-        from asyncstate.cli.output_file import write_answer
         from asyncstate.report.junit import problems_xml
 
         redactor = console.secrets.redactor
-        write_answer(console, console.junit, problems_xml([redactor.issue(each) for each in console.problems]))
+        console.write_file(console.junit, problems_xml([redactor.issue(each) for each in console.problems]))
     _write_metrics(console, code)
     if console.last is not None:
         console.last.is_written = True
@@ -100,14 +99,13 @@ def _write_metrics(console: Console, code: int) -> None:
         return
     import time
 
-    from asyncstate.cli.output_file import write_answer
     from asyncstate.report.metrics import metrics_text
 
     success = code in _SUCCESS
     shown = OUTPUT_LOST if success and console.incomplete else code
     ended = console.ended_at or time.time()
     text = metrics_text(console.results, shown, ended, success=success and not console.incomplete)
-    write_answer(console, console.metrics, text, mode=0o644)
+    console.write_file(console.metrics, text, mode=0o644)
 
 
 def _dispatch(console: Console, arguments: list[str]) -> int:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.display import ReportDisplay
     from asyncstate.cli.event_loop import Ending
     from asyncstate.cli.only_failed import Unfinished
     from asyncstate.cli.saved_plan import SavedPlan
@@ -351,12 +352,11 @@ class Session:
 
             console.lines(["Nothing to apply.", *warning_lines(plan.warnings, console.palette())])
         elif console.out == "github":
-            from asyncstate.cli.display import show_on_github
-
-            placed = HostResult(report=report, places=places_of(plan, report.failed))
-            show_on_github(console, self._human(report, plan), "warning", report.warnings, [placed])
+            placed = self._placed(report, plan)
+            display = self._display()
+            display.on_github(display.text(placed, plan), "warning", report.warnings, [placed])
         elif console.for_people:
-            console.lines(self._human(report, plan), redacted=True)
+            console.lines(self._display().text(self._placed(report, plan), plan), redacted=True)
         elif console.out != "jsonl":
             console.data(report.rows, redacted=True)
         if self._lines is not None:
@@ -375,15 +375,16 @@ class Session:
         if self._saved is not None:
             self._saved.ended(report)
 
-    def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
-        from asyncstate.cli.display import report_text, style_of
-        from asyncstate.model.chunk import file_line
+    def _display(self) -> ReportDisplay:
+        from asyncstate.cli.display import ReportDisplay
 
-        found = places_of(plan, report.failed)
-        places = {tag: file_line(*place) for tag, place in found.items()}
-        everything = bool(self.options.get("mock"))
-        style = style_of(self.console, self.settings, places, everything=everything, diffs=self.options.get("diffs"))
-        return report_text(report, style, plan=plan)
+        everything, diffs = bool(self.options.get("mock")), self.options.get("diffs")
+        return ReportDisplay(self.console, self.settings, everything=everything, diffs=diffs)
+
+    def _placed(self, report: RunReport, plan: Plan | None) -> HostResult:
+        from asyncstate.report.blockers import held_back
+
+        return HostResult(report=report, places=places_of(plan, report.failed), held=held_back(report, plan))
 
     def _show_times(self, report: RunReport, plan: Plan | None, between: tuple[str, ...] = ("",)) -> None:
         """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""
@@ -407,9 +408,7 @@ class Session:
         for option, text in (("junit", self._junit), ("races", self._races), ("report", self._page)):
             if path := self.options.get(option):
                 try:
-                    from asyncstate.cli.output_file import write_answer
-
-                    write_answer(self.console, path, text(report, plan))
+                    self.console.write_file(path, text(report, plan))
                 except MemoryError:
                     self.console.unwritten(path, "memory ran out")
 

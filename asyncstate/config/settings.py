@@ -22,7 +22,7 @@ from asyncstate.config.values import (
     prefix_of,
 )
 from asyncstate.errors import ConfigError
-from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
+from asyncstate.model.requisite import REFERENCES
 from asyncstate.model.rules import RULES
 
 PREFETCH_PLACES = 3
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     _RequisiteWord = str
 else:
     _Rule = Literal[tuple(RULES)]
-    _RequisiteWord = Literal[(*(kind.value for kind in RequisiteKind), *IN_SUFFIXED, "use")]
+    _RequisiteWord = Literal[REFERENCES]
 
 _LogLevel = Literal["all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"]
 _AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]

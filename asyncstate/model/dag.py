@@ -115,6 +115,14 @@ class Dag:
         for key, sources in self._sources.items():
             yield key >> _SHIFT, key & _MASK, sources, resources.get(key, ())
 
+    def copy(self) -> Dag:
+        """Return the same graph, to be changed apart from this one."""
+        other = Dag(self.size)
+        other._after = [after and after[:] for after in self._after]
+        other._before = [before and before[:] for before in self._before]
+        other._sources, other._resources = self._sources.copy(), self._resources.copy()
+        return other
+
     def renamed(self, rename: Callable[[int, int, tuple[str, ...]], tuple[str, ...]]) -> Dag:
         """Return the same graph with other names of resources: ``rename(before, after, resources)``.
 

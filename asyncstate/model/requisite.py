@@ -53,6 +53,9 @@ IN_SUFFIXED = ("require_in", "watch_in", "onchanges_in", "onfail_in", "prereq_in
 MISTAKEN_IN = frozenset("require_any_in watch_any_in onchanges_any_in onfail_any_in onfail_all_in".split())
 """Keys that look like ``_in`` forms, but do not exist in Salt."""
 
+REFERENCES = (*(kind.value for kind in RequisiteKind), *IN_SUFFIXED, "use")
+"""The keys of low data whose values name states."""
+
 REQUISITE_KEYWORDS = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
 
 CONDITIONS_BEFORE = ("onlyif", "unless", "creates")

@@ -7,12 +7,17 @@ import signal
 from collections.abc import Mapping
 from functools import lru_cache
 from types import NoneType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from asyncstate.dunders import NOT_TOLD
 from asyncstate.errors import Issue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from asyncstate.model.chunk import LowChunk
 
 Row = dict[str, Any]
 """A state's return in Salt's shape: ``name result changes comment __id__ __sls__ __run_num__ start_time duration``, and
@@ -133,6 +138,14 @@ class Race(msgspec.Struct, frozen=True):
     later: RacingState
     contacts: tuple[Contact, ...]
     require: dict[str, str]
+
+    @classmethod
+    def between(cls, earlier: LowChunk, later: LowChunk, contacts: Iterable[Contact]) -> Race:
+        """Return the race of two states."""
+        one, other = (
+            RacingState(chunk.tag, chunk.id, chunk.function, chunk.file, chunk.line) for chunk in (earlier, later)
+        )
+        return cls(one, other, tuple(contacts), {earlier.state: earlier.id})
 
 
 class RunReport(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.model.requisite import CONDITIONS, IN_SUFFIXED, INTERNAL_KEYWORDS, REQUISITE_KEYWORDS
+from asyncstate.model.requisite import CONDITIONS, INTERNAL_KEYWORDS, REFERENCES
 from asyncstate.model.result import STATE_RAN
 from asyncstate.redact import MASK, SCHEMA, distinct
 
@@ -18,7 +18,6 @@ _WORDS: Final = frozenset(
 ) | {"Requisites with changes"}
 """Keys of changes that do not depend on a state's arguments. Other keys (a package, a path) come from the arguments."""
 _ENGINES_OWN: Final = SCHEMA - {"name", "comment", "changes", "pchanges", "warnings", "sub_state_run"}
-_REFERENCES: Final = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED) | {"use"}
 _TOLD: Final = INTERNAL_KEYWORDS - {
     *(*CONDITIONS, "cmd_opts_exclude", "runas_password", "fire_event", "footprint"),
 }
@@ -81,7 +80,7 @@ def _hushed_body(body: Any, names: AbstractSet[str]) -> Any:
 
 def hush_references(args: Mapping[str, Any], names: AbstractSet[str]) -> dict[str, Any]:
     """Return the arguments of a state with ``names`` hidden in its requisites."""
-    return {key: _without(value, names) if names and key in _REFERENCES else value for key, value in args.items()}
+    return {key: _without(value, names) if names and key in REFERENCES else value for key, value in args.items()}
 
 
 def _without(value: Any, names: AbstractSet[str]) -> Any:

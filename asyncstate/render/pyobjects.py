@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs import get_logger
-from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
+from asyncstate.model.requisite import REFERENCES
 from asyncstate.render.context import CallableMap
 from asyncstate.render.py import failed_at, program_error
 from asyncstate.salt_compat import PROGRAM_BUILTINS
@@ -32,7 +32,7 @@ logger: Final = get_logger(__name__)
 _IMPORT: Final = re.compile(r"\s*import\s+(?P<url>salt://\S+)\s*$")
 _FROM: Final = re.compile(r"\s*from\s+(?P<url>salt://\S+)\s+import\s+(?P<names>.*)$")
 _INNER_CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
-_REQUISITES: Final = frozenset({*(kind.value for kind in RequisiteKind), *IN_SUFFIXED, "use"})
+_REQUISITES: Final = frozenset(REFERENCES)
 _MODULE_NAME: Final = __name__  # a name in `sys.modules`, where dataclasses look up their module
 
 

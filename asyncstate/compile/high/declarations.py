@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.model.requisite import DIRECT, IN_SUFFIXED
+from asyncstate.model.requisite import REFERENCES
 
 if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
@@ -22,7 +22,7 @@ EXCLUDE: Final = "__exclude__"
 BESIDE_IDS: Final = frozenset({"include", "extend", "exclude"})
 """Declarations of a whole SLS file, which stand beside its IDs."""
 
-ID_REQUISITES = frozenset({*(kind.value for kind in DIRECT), *IN_SUFFIXED, "listen", "use", "onfail_stop"})
+ID_REQUISITES = frozenset({*REFERENCES, "onfail_stop"}) - {"prerequired"}
 """Keys that, directly under an ID, are a requisite of each of its states."""
 
 

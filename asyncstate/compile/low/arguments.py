@@ -18,7 +18,7 @@ from asyncstate.errors import FunctionNotFound
 from asyncstate.load.call import OPTIONAL_KEYWORDS
 from asyncstate.load.plugin import described
 from asyncstate.model.chunk import SLOT
-from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
+from asyncstate.model.requisite import INTERNAL_KEYWORDS, MISTAKEN_IN, REFERENCES
 from asyncstate.nearest import did_you_mean, near_miss, nearest
 from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
@@ -37,7 +37,7 @@ PROBABLE_ARGUMENT = "E404"
 ARGUMENT_TYPE = "E405"
 REQUISITE_WORD = "E406"
 
-_REQUISITE_WORDS = frozenset({*REQUISITE_KEYWORDS, *IN_SUFFIXED, "use"} - {"onfail_stop", "prerequired"})
+_REQUISITE_WORDS = frozenset(REFERENCES) - {"prerequired"}
 _COMMON = (
     _REQUISITE_WORDS
     | {"name", "names", "onfail_stop", "timeout", "aggregate"}

@@ -36,7 +36,6 @@ from asyncstate.extras.editor.messages import (
 )
 from asyncstate.extras.editor.tree import sls_name
 from asyncstate.logs import get_logger
-from asyncstate.model.rules import ANY
 from asyncstate.reference.lookup import documentation
 from asyncstate.reference.values import judge_values
 from asyncstate.runtime import StateRuntime
@@ -208,11 +207,8 @@ class _Look:
 
     def _warnings(self, warnings: tuple[Issue, ...]) -> list[Finding]:
         redactor = self.runtime.secrets.redactor
-        said = [
-            LintFinding(each.rule or ANY, each.message, each.file, each.line, each.hint, code=each.code)
-            for each in sorted(map(redactor.issue, warnings), key=lambda issue: (issue.file, issue.line))
-        ]
-        return self._findings(warnings, said)
+        said = sorted(map(redactor.issue, warnings), key=lambda issue: (issue.file, issue.line))
+        return self._findings(warnings, list(map(LintFinding.of, said)))
 
     def _findings(self, warnings: tuple[Issue, ...], found: list[LintFinding]) -> list[Finding]:
         certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, mistakes(warnings))}

@@ -6,9 +6,9 @@ import re
 from typing import Final, NamedTuple
 
 from asyncstate.extras.editor.outline import Entry, Place, Word, entries, masked
-from asyncstate.model.requisite import IN_SUFFIXED, REQUISITE_KEYWORDS
+from asyncstate.model.requisite import REFERENCES
 
-REQUISITES: Final = (REQUISITE_KEYWORDS | {*IN_SUFFIXED, "use"}) - {"onfail_stop", "prerequired"}
+REQUISITES: Final = frozenset(REFERENCES) - {"prerequired"}
 """The words of an SLS file whose values name other states."""
 DIRECTIVES: Final = ("include", "extend", "exclude")
 """The keys at the left margin that are no IDs."""

@@ -48,12 +48,12 @@ def command(console: Console, /, folder: str | None, *, stay: bool | None, progr
     configuration. Each agent is a process with a tree and folders of its own; the server listens on 127.0.0.1 only.
     Needs no root. Ctrl-C ends all.
     """
+    from asyncstate import residue
     from asyncstate.cli.event_loop import run_on
     from asyncstate.cli.interrupts import Interrupted
-    from asyncstate.residue import temporary_folder
 
     stays = sys.stdout is not None and sys.stdout.isatty() if stay is None else stay
-    with nullcontext(folder) if folder else temporary_folder("asyncstate-fleet-") as place:
+    with nullcontext(folder) if folder else residue.temporary_folder("asyncstate-fleet-") as place:
         try:
             return run_on("asyncio", lambda: _demo(console, place, progress, stays=stays))
         except Interrupted:

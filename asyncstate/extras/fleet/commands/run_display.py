@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.display import ReportDisplay
     from asyncstate.config import Settings
     from asyncstate.extras.fleet.controller.controller import Controller
     from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
@@ -182,11 +183,10 @@ class RunDisplay(Relay):
             rows = {host: recorded.report().rows for host, recorded in sorted(self._reports.items())}
             self._console.data({**{host: {} for host in end.hosts}, **rows}, redacted=True)
         elif self._console.out == "human" and not silent:
-            self._console.lines(self._human(end), redacted=True)
+            self._console.lines(self._human(end, self._display()), redacted=True)
         elif self._console.out == "github" and not silent:
-            from asyncstate.cli.display import show_on_github
-
-            show_on_github(self._console, self._human(end), "error", end.issues, results)
+            display = self._display()
+            display.on_github(self._human(end, display), "error", end.issues, results)
         self._write_files(end, results)
         if self._trace is not None:
             self._trace.close(end)
@@ -202,9 +202,8 @@ class RunDisplay(Relay):
         rows = {host: report.rows for host, report in reports.items()}
         for host, host_end in end.hosts.items():
             report = reports[host]
-            places = self._places(host) if self._tells_places else {}
             held = held_back_on_host(host, rows, self._plans.get(host), self._goes.get(host))
-            yield HostResult(host=host, report=report, places=places, held=held, problem=host_end.why)
+            yield HostResult(host=host, report=report, places=self._places(host), held=held, problem=host_end.why)
 
     def _report_of(self, host: str, end: HostEnd) -> RunReport:
         """Return the report of a host; an empty one that is not cut short if its beginning was not reported."""
@@ -213,27 +212,20 @@ class RunDisplay(Relay):
         recorded = self._reports.get(host, RecordedReport())
         return recorded.report(end.why or "lost", self._places(host)) if recorded.begun else recorded.report()
 
-    @property
-    def _tells_places(self) -> bool:
-        """Whether an output file or an annotation shows the places of states."""
-        return self._junit is not None or self._report is not None or self._console.out == "github"
-
     def _places(self, host: str) -> dict[str, tuple[str, int]]:
         """Return file and line of the states of a host, by tag."""
         return self._plans[host].places() if host in self._plans else {}
 
     def _write_files(self, end: FleetEnd, results: list[HostResult]) -> None:
-        from asyncstate.cli.output_file import write_answer
-
         if self._junit is not None:
             from asyncstate.report.junit import junit_xml
 
-            write_answer(self._console, self._junit, junit_xml(results))
+            self._console.write_file(self._junit, junit_xml(results))
         if self._report is not None and self._profile is not None:
             from asyncstate.extras.fleet.report.html import fleet_html_report
 
             page = fleet_html_report(end.run, end.hosts, results, self._profile, issues=end.issues, plans=self._plans)
-            write_answer(self._console, self._report, page)
+            self._console.write_file(self._report, page)
 
     def _hints(self) -> Iterator[str]:
         """Yield for hosts without states the reason and a hint: their only row has neither."""
@@ -243,21 +235,19 @@ class RunDisplay(Relay):
             if NO_STATES_TAG in each.report.rows:
                 yield from (f"{each.host}: {issue}" for issue in each.report.warnings)
 
-    def _human(self, end: FleetEnd) -> Iterator[str]:
-        from msgspec import structs
+    def _display(self) -> ReportDisplay:
+        from asyncstate.cli.display import ReportDisplay
 
-        from asyncstate.cli.display import report_text, style_of
+        return ReportDisplay(self._console, self._settings, diffs=self._diffs)
+
+    def _human(self, end: FleetEnd, display: ReportDisplay) -> Iterator[str]:
         from asyncstate.report.terminal import count
 
-        style = style_of(self._console, self._settings, diffs=self._diffs)
         self._console.say(*self._hints())
-        for host, report, held in ((each.host, each.report, each.held) for each in self._console.results):
-            if host not in self._reports or not self._reports[host].begun:
+        for each in self._console.results:
+            if each.host not in self._reports or not self._reports[each.host].begun:
                 continue  # why it did not begin has been said
-            known = self._places(host) if report.failed else {}
-            places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
-            shown = structs.replace(style, places=places, held=held)
-            yield from report_text(report, shown, host=host)
+            yield from display.text(each)
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""

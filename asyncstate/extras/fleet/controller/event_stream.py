@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import msgspec
 
-from asyncstate.errors import Issue, JournalError
+from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import FINISHED, Report, decode, require_fields
@@ -215,7 +215,7 @@ class EventStream:
         """Pass an event to the observer; return its time."""
         try:
             event = event_of(raw)
-        except JournalError as error:
+        except AsyncStateError as error:
             raise MessageRefused(f"this is no event: {error}") from None
         if event is None:
             raise MessageRefused("this is no event that this version knows")

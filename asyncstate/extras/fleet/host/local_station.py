@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 import msgspec
 
-from asyncstate import filesystem
+from asyncstate import filesystem, residue
 from asyncstate.errors import FleetError
 from asyncstate.extras.fleet.host import call, policy, replay
 from asyncstate.extras.fleet.host.station import Kept
@@ -20,7 +20,6 @@ from asyncstate.logs import get_logger
 from asyncstate.model.chunk import MOD_WATCH
 from asyncstate.model.encode import encoded
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.residue import take_lock
 from asyncstate.run.earlier_runs import EarlierRuns
 from asyncstate.runtime import StateRuntime
 from asyncstate.services import Embedding
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.extras.fleet.host.partition import Partition
     from asyncstate.extras.fleet.host.peers import Peers
+    from asyncstate.extras.fleet.host.station import Running
     from asyncstate.extras.fleet.protocol import Offer
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
-    from asyncstate.run.handle import Run
 
 log: logging.Logger = get_logger(__name__)
 
@@ -139,7 +138,9 @@ class LocalPart:
     def _entry(self, journal: Journal) -> RunEntry | None:
         return next((entry for entry in journal.runs() if entry.about.get(_RUN) == self._offer.run), None)
 
-    async def start(self, part: Partition, others: Peers, observe: Callable[[AnyEvent], None], *, again: bool) -> Run:
+    async def start(
+        self, part: Partition, others: Peers, observe: Callable[[AnyEvent], None], *, again: bool
+    ) -> Running:
         """Return the run of a part."""
         resume = await anyio.to_thread.run_sync(self._cut_off) if again and not self._offer.options.test else None
         return self._runtime.run(
@@ -186,7 +187,7 @@ class RunFiles:
         path = os.path.join(self._folder, "agent.lock")
         try:
             filesystem.makedirs(self._folder, 0o700)
-            lock = take_lock(path)
+            lock = residue.take_lock(path)
         except OSError as error:
             raise self._trouble(error) from error
         if lock is None:

@@ -14,7 +14,7 @@ from asyncstate.compile.high.declarations import fits_nothing
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
-from asyncstate.model.dag import FOOTPRINT, SET, Dag
+from asyncstate.model.dag import FOOTPRINT, SET
 from asyncstate.model.encode import encoded
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, Requisite, RequisiteKind
@@ -115,7 +115,7 @@ class _Extension:
         self._nodes: list[Node] = list(plan.nodes)
         self._rank: list[int] = list(plan.rank)
         self._requisites: list[list[Requisite]] = [list(each) for each in plan.requisites]
-        self._dag = _copy(plan.dag)
+        self._dag = plan.dag.copy()
         self._elsewhere: dict[int, LowChunk] = {}
         self._check_of = {node.chunk: number for number, node in _checks(plan)}
 
@@ -235,11 +235,3 @@ class _Extension:
         check = self._check_of.get(chunk)
         if check is not None and kind is not RequisiteKind.PREREQUIRED:
             self._dag.add(node, check, kind.value)
-
-
-def _copy(dag: Dag) -> Dag:
-    copy = Dag(dag.size)
-    for before, after, sources, resources in dag.joined():
-        for source in sources:
-            copy.add(before, after, source, resources if source == FOOTPRINT else ())
-    return copy

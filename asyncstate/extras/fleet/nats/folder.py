@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from asyncstate import filesystem
-from asyncstate.errors import FleetError, PathRefused
+from asyncstate import filesystem, residue
+from asyncstate.errors import FleetError
 from asyncstate.extras.fleet import credentials, nkeys
 from asyncstate.extras.fleet.nats import access, certificates
 from asyncstate.model.encode import encoded
 from asyncstate.nearest import nearest
-from asyncstate.residue import take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,7 +86,7 @@ class Folder:
     def changing(self) -> Iterator[None]:
         """Lock the folder against changes by other processes. Raises FleetError if one holds the lock for long."""
         until = time.monotonic() + _LOCK_PATIENCE
-        while (lock := take_lock(self.within("folder.lock"))) is None:
+        while (lock := residue.take_lock(self.within("folder.lock"))) is None:
             if time.monotonic() >= until:
                 raise FleetError(f"another process has been changing {self.path} for {_LOCK_PATIENCE:.0f} seconds")
             time.sleep(_LOCK_POLL)
@@ -223,7 +222,7 @@ class Folder:
         except OSError as error:
             raise FleetError(f"{self.path} cannot be the server's folder: {error.strerror or error}") from error
         if user := filesystem.who_can_change(self.path):
-            raise PathRefused(f"Refusing to keep the keys of a fleet in {self.path}: {user} can change it")
+            raise FleetError(f"Refusing to keep the keys of a fleet in {self.path}: {user} can change it")
         if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             if self._settings() is None and os.listdir(self.path):
                 raise FleetError(

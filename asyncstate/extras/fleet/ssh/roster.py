@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from asyncstate import filesystem
 from asyncstate.config import Settings
 from asyncstate.config.settings import FIELDS
 from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
 from asyncstate.extras.fleet.ssh.ssh_options import SshOptions, read_options
-from asyncstate.filesystem import open_read
 from asyncstate.nearest import nearest
 from asyncstate.redact import Secrets
 from asyncstate.services import RuntimeServices
@@ -103,7 +103,7 @@ def _rendered(path: str, settings: Settings) -> tuple[Any, Callable[..., int]]:
     services = RuntimeServices(settings, secrets=secrets)
     name = os.path.basename(path)
     try:
-        with open_read(path):
+        with filesystem.open_read(path):
             pass
         with secrets.kept_out_of_errors():
             services.refresh(grains=True, pillar=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.model.dag import Dag
 from asyncstate.model.plan import TIMELESS, NodeKind
 
 if TYPE_CHECKING:
@@ -29,9 +28,7 @@ class Orders:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._dag = Dag(plan.dag.size)
-        for before, after, source, _ in plan.dag.edges():
-            self._dag.add(before, after, source)
+        self._dag = plan.dag.copy()
         for before, after in chain.from_iterable(map(pairwise, plan.turns)):
             self._dag.add(before, after, "turn")
         self.serial: Order = self._order(plan.rank)

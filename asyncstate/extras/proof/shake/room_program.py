@@ -15,7 +15,7 @@ from asyncstate.config import Settings
 from asyncstate.errors import AsyncStateError, CompileError
 from asyncstate.extras.proof.shake.in_process import ended_early
 from asyncstate.extras.proof.shake.sketch import Answer, Job, sketch
-from asyncstate.model.encode import json_bytes
+from asyncstate.model.encode import encoded, plain
 from asyncstate.runtime import StateRuntime
 
 
@@ -25,7 +25,7 @@ def main() -> None:
     os.dup2(2, 1)
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
     with os.fdopen(answer, "wb") as stream:
-        stream.write(json_bytes(msgspec.structs.asdict(asyncio.run(_done(job)))))
+        stream.write(encoded(plain(asyncio.run(_done(job)))))
 
 
 async def _done(job: Job) -> Answer:

@@ -13,10 +13,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import residue
+from asyncstate import filesystem, residue
 from asyncstate.errors import ConfigError, PathRefused
 from asyncstate.extras.proof.trace import strace
-from asyncstate.filesystem import open_read
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import processes, started_here
 
@@ -134,7 +133,7 @@ def find_program(name: str, cwd: str, env: Mapping[str, str] | None) -> str:
 def _has_loader(path: str) -> bool:
     """Whether the kernel can run a file: it is a binary, or a script whose interpreter exists."""
     try:
-        with open_read(path) as file:
+        with filesystem.open_read(path) as file:
             header = file.read(_HEADER)
     except PathRefused:
         return True  # strace reports it

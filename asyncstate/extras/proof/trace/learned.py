@@ -13,8 +13,8 @@ import msgspec
 
 from asyncstate.compile.effects.observed import Observed
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
-from asyncstate.model.encode import SORTED, encoded, plain
-from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, IN_SUFFIXED, REQUISITE_KEYWORDS
+from asyncstate.model.requisite import FLEET_KEYWORDS, REFERENCES
+from asyncstate.plans.key import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,11 +27,7 @@ MOST_RECORDS = 5000
 _SHALLOWEST = 2
 """The depth up to which folders never become trees: a state that touches so much has no useful record."""
 
-_NO_PART = (
-    REQUISITE_KEYWORDS
-    | frozenset(IN_SUFFIXED)
-    | {"order", "parallel", "footprint", "lane", "failhard", FLEET_ORDER, FLEET_LANE}
-)
+_NO_PART = FLEET_KEYWORDS | {*REFERENCES, "onfail_stop", "order", "parallel", "footprint", "lane", "failhard"}
 """Arguments about the time of a state, not its effects."""
 
 
@@ -138,12 +134,7 @@ class LearnedEffects:
 def chunk_key(chunk: LowChunk) -> str:
     """Return the digest of a state's function, name and arguments, whatever its place in the order."""
     args = {key: value for key, value in chunk.args.items() if key not in _NO_PART}
-    body = [chunk.state, chunk.fun, chunk.name, args]
-    try:
-        data = encoded(body, SORTED)
-    except (TypeError, ValueError, UnicodeError, RecursionError):
-        data = encoded(plain(body), SORTED)
-    return hashlib.sha256(data).hexdigest()
+    return hashlib.sha256(canonical([chunk.state, chunk.fun, chunk.name, args])).hexdigest()
 
 
 def words_of(chunk: LowChunk) -> str:

@@ -21,10 +21,11 @@ from asyncstate.extras.proof.trace.touched import (
     WRITTEN,
     above,
 )
-from asyncstate.model.dag import FOOTPRINT, Dag
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from asyncstate.model.dag import Dag
 
     Marks = Mapping[int, Mapping[str, Collection[str]]]
 
@@ -107,11 +108,9 @@ def _is_about_making(conflict: Conflict) -> bool:
 
 def _with_edges(dag: Dag, edges: Iterable[tuple[int, int]]) -> Dag:
     """Return a graph with the edges of another one and more."""
-    both = Dag(dag.size)
-    for edge in dag.edges():
-        both.add(edge.before, edge.after, FOOTPRINT)
+    both = dag.copy()
     for before, after in edges:
-        both.add(before, after, FOOTPRINT)
+        both.add(before, after, "contingent")
     return both
 
 

@@ -11,14 +11,13 @@ from asyncstate.errors import Issue
 from asyncstate.extras.proof.trace.races import BELOW, ENTRY, conflicts
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.result import Contact, Race, RacingState
+from asyncstate.model.result import Contact, Race
 from asyncstate.redact import MASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from asyncstate.extras.proof.trace.races import Conflict, Marks
-    from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
 
 _ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"})
@@ -55,7 +54,10 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
                 bool(conflict.after & (CHANGES | ENTRY)),
             )
             contacts.setdefault(pair, {}).setdefault(contact.path, contact)
-    return [_race(plan.chunks[one], plan.chunks[two], found) for (one, two), found in sorted(contacts.items())]
+    return [
+        Race.between(plan.chunks[one], plan.chunks[two], found.values())
+        for (one, two), found in sorted(contacts.items())
+    ]
 
 
 def race_issues(races: Iterable[Race]) -> list[Issue]:
@@ -64,14 +66,6 @@ def race_issues(races: Iterable[Race]) -> list[Issue]:
         Issue(_message(race), file=race.later.file, line=race.later.line, hint=_settled(race), rule="")
         for race in races
     ]
-
-
-def _race(one: LowChunk, two: LowChunk, contacts: Mapping[str, Contact]) -> Race:
-    return Race(_racing(one), _racing(two), tuple(contacts.values()), {one.state: one.id})
-
-
-def _racing(chunk: LowChunk) -> RacingState:
-    return RacingState(chunk.tag, chunk.id, chunk.function, chunk.file, chunk.line)
 
 
 def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mapping[str, int]:

@@ -30,8 +30,7 @@ from asyncstate.extras.proof.trace.touched import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from asyncstate.dunders.context import Deed, Followed, Look
-    from asyncstate.extras.proof.trace.following import Strace
+    from asyncstate.extras.proof.trace.following import FollowedProgram, Strace
 
 _HOW = {
     "looked": LOOKED,
@@ -74,7 +73,7 @@ class Witness:
         self.touched: Touched = Touched(is_shared)
         self._strace = strace
 
-    def saw(self, path: str, how: Deed | Look) -> None:
+    def saw(self, path: str, how: str) -> None:
         """Note that an absolute path was touched by our own code."""
         if how == "looked" and not os.path.lexists(path):
             how = "absent"
@@ -86,7 +85,7 @@ class Witness:
         cwd: str | None,
         env: Mapping[str, str] | None,
         account: Mapping[str, Any] | None,
-    ) -> Followed | None:
+    ) -> FollowedProgram | None:
         """Return the program under strace; None if it cannot be started."""
         try:
             return self._strace.follow(argv, cwd, env, account, self.touched)
