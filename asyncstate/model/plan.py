@@ -153,6 +153,17 @@ class Plan(msgspec.Struct, frozen=True):
         """The members of each transaction. They run one at a time, in serial order, without edges between them."""
         return tuple(node.members for node in self.nodes[len(self.chunks) :] if node.transaction)
 
+    def in_turn(self, priority: Sequence[int]) -> Sequence[int]:
+        """Return a priority, a number for each node, with the serial order within each transaction."""
+        turns = self.turns
+        if not turns:
+            return priority
+        numbers = list(priority)
+        for members in turns:
+            for member, number in zip(members, sorted(numbers[each] for each in members), strict=True):
+                numbers[member] = number
+        return tuple(numbers)
+
     def target_of(self, node: int) -> LowChunk:
         """Return the state that a requisite on this node names: of this host, or of another."""
         return self.elsewhere.get(node) or self.chunks[self.nodes[node].chunk]

@@ -23,7 +23,6 @@ from asyncstate.errors import AsyncStateError
 from asyncstate.model.chunk import fresh
 from asyncstate.model.result import RUN_NUM, STATE_RAN
 from asyncstate.pattern import lazy_pattern
-from asyncstate.redact.forms import TELLING, forms
 
 if TYPE_CHECKING:
     from asyncstate.errors import Issue
@@ -73,6 +72,8 @@ class Redactor:
 
     def _learn(self, secrets: Iterable[str]) -> None:
         for secret in secrets:
+            from asyncstate.redact.forms import TELLING, forms  # noqa: PLC0415 - many runs have no secret
+
             if 0 < len(secret.strip()) < TELLING:
                 self._short.add(secret.strip())
             new = forms(secret) - self._telling

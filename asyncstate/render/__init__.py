@@ -21,7 +21,6 @@ from asyncstate.dunders.context import check_cancelled
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs import get_logger
 from asyncstate.nearest import nearest
-from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
 from asyncstate.render.jinja_options import options_of, read_header
 from asyncstate.value import Value
@@ -272,6 +271,8 @@ def _run(
 
 def _hide_values(data: Any, decrypted: list[str], secrets: MutableSet[str]) -> None:
     """Add each value of data that was decrypted as one text to the secrets: a value may be shown by itself."""
+    from asyncstate.redact.forms import TELLING  # noqa: PLC0415 - few trees have anything encrypted
+
     waiting = [data]
     while waiting:
         value = waiting.pop()

@@ -5,5 +5,5 @@
                 └───────done───────┤◀──────────row──────────┘
                                    └──▶ Recorder ──▶ Announcer ──▶ observers
 
-`Engine` puts these together for one run; `summarise` makes the report of the recorded rows.
+`Engine` puts these together for one run; `Recorder.report` makes the report of the recorded rows.
 """

@@ -11,26 +11,18 @@ import ctypes
 import os
 from typing import TYPE_CHECKING
 
-from asyncstate.filesystem.replacement import FEW, UNSYNCED
+from asyncstate.filesystem.replacement import FEW
 from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Mapping
 
-    from asyncstate.load.host import PluginHost
-
 log: logging.Logger = get_logger(__name__)
 
 
-async def sync_written(host: PluginHost) -> None:
-    """Wait until the new files of a run are on disk."""
-    written = host.shared.pop(UNSYNCED, None)
-    if written:
-        await host.workers.run(_sync, written)
-
-
-def _sync(written: Mapping[int, list[str]]) -> None:
+def sync(written: Mapping[int, list[str]]) -> None:
+    """Wait until the new files of a run, by device, are on disk."""
     for device, paths in written.items():
         few = len(paths) <= FEW
         for path in paths if few else paths[-1:]:

@@ -31,7 +31,6 @@ from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.prefetcher import Prefetcher
 from asyncstate.run.recorder import Recorder
-from asyncstate.run.summary import summarise, untold
 from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
 from asyncstate.value import Value
@@ -296,9 +295,7 @@ class Engine:
 
     def _numbered(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> _Numbered:
         found = self._dispatch.findings()
-        report = summarise(
-            self.plan,
-            recorder,
+        report = recorder.report(
             pool.in_flight.check_ranks,
             machine.not_started(),
             cut_short=bool(self._cancelled),
@@ -320,7 +317,7 @@ class Engine:
         rows = report.rows.values()
         failed = report.failed
         foretold = Counter(map(str, forecast(report, self.plan).values()))
-        others, order = untold(self.plan, recorder, report)
+        others, order = recorder.untold(report)
         return {
             "exit_code": report.exit_code,
             "succeeded": sum(row["result"] is not False for row in rows),

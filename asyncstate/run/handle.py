@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from asyncstate.config.values import checked
+from asyncstate.filesystem.replacement import UNSYNCED
 from asyncstate.model.result import GAVE_UP
 from asyncstate.run.cleanup import clear_cut_off, is_anything_cut_off
-from asyncstate.run.durability import sync_written
 from asyncstate.run.lock import RunLock, import_backend
 from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
 
@@ -255,7 +255,10 @@ class Run:
     async def _drive(self) -> None:
         try:
             await self._engine.run()
-            await sync_written(self._host)
+            if written := self._host.shared.pop(UNSYNCED, None):
+                from asyncstate.run.durability import sync  # noqa: PLC0415 - many runs write no new file
+
+                await self._host.workers.run(sync, written)
         finally:
             if not self._is_abandoned:
                 await self._wind_up()

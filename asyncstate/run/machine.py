@@ -2,7 +2,7 @@
 
 `take` hands out the next piece of work, `done` reports its end. Ready nodes wait in a heap keyed by serial rank. So one
 worker follows exactly the serial order, and several start the first ready node in that order; another priority gives
-another legal order (`run/priority.py`). Sets and stages take no
+another legal order (`run/options.py`). Sets and stages take no
 time: they are complete as soon as all their predecessors are. A contingent edge binds until the node before it ends, or
 its proof succeeds. Listeners run last, one after the other. A call may never end: `give_up` goes on without it.
 
@@ -27,7 +27,6 @@ from asyncstate.model.result import Outcome
 from asyncstate.model.walk import stands_for
 from asyncstate.run.gate import Verdict
 from asyncstate.run.outcomes import Outcomes
-from asyncstate.run.priority import in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -122,7 +121,7 @@ class Machine:
             self._ends.setdefault(edge.before, []).append(place)
             self._proves.setdefault(edge.proof, []).append(place)
         self.outcomes: Outcomes = Outcomes(plan)
-        self._rank = plan.rank if priority is None else in_turn(plan, priority)
+        self._rank = plan.rank if priority is None else plan.in_turn(priority)
         self._ready: list[tuple[int, int]] = []
         self._started = bytearray(len(plan.nodes))
         self._unchecked = set(self.outcomes.check_of)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.run.dispatch import ModuleTraits
-from asyncstate.run.priority import shuffled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +54,15 @@ def priority_of(plan: Plan, options: RunOptions) -> tuple[int, ...]:
     if options.priority is not None:
         return options.priority
     return plan.rank if options.shuffle is None else shuffled(plan, options.shuffle)
+
+
+def shuffled(plan: Plan, seed: int) -> tuple[int, ...]:
+    """Return a random priority, the same for the same seed. It is legal, for only the graph forbids an order."""
+    import random  # noqa: PLC0415 - few runs are shuffled
+
+    values = list(plan.rank)
+    random.Random(seed).shuffle(values)  # noqa: S311 - a reproducible order, not a secret
+    return tuple(values)
 
 
 class Traits(msgspec.Struct, frozen=True):

@@ -139,7 +139,7 @@ def broken(*_args, **_kwargs):
 
 @pytest.mark.parametrize("form", ["human", "json"])
 def test_a_bug_in_a_run_has_a_code_of_its_own_and_says_what_was_applied(called, monkeypatch, form):
-    monkeypatch.setattr("asyncstate.run.summary.number_rows", broken)
+    monkeypatch.setattr("asyncstate.run.recorder.number_rows", broken)
     code, out, errors = called("apply", "good", "--out", form)
     assert (code, out) == (70, "")
     assert "asyncstate: internal error: ZeroDivisionError: a bug (" in errors
@@ -158,7 +158,7 @@ def test_an_error_of_the_machine_amid_a_run_is_not_taken_for_a_tree_that_does_no
     def full(*_args, **_kwargs):
         raise OSError(28, "No space left on device", "/var")
 
-    monkeypatch.setattr("asyncstate.run.summary.number_rows", full)
+    monkeypatch.setattr("asyncstate.run.recorder.number_rows", full)
     code, _, errors = called("apply", "good")
     assert code == 70
     assert "2 states had ended" in errors

@@ -14,7 +14,7 @@ from asyncstate.model.result import Outcome
 from asyncstate.run import outcomes as outcomes_module
 from asyncstate.run.gate import Verdict
 from asyncstate.run.machine import Step, Work
-from asyncstate.run.priority import shuffled
+from asyncstate.run.options import shuffled
 from asyncstate.run.validation import ValidatingMachine as Machine
 
 OK = Outcome(result=True, changed=False)

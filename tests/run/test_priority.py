@@ -6,7 +6,7 @@ from plans import PlanBuilder
 from reached import reach
 
 from asyncstate.model.plan import NodeKind
-from asyncstate.run.priority import shuffled
+from asyncstate.run.options import shuffled
 from asyncstate.run.validation import ValidatingMachine as Machine
 from tests.run.test_machine import OK, plans
 

@@ -33,7 +33,6 @@ from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release
 from asyncstate.run.chunk.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.chunk.slots import fill_slots, has_slot
-from asyncstate.run.chunk.umask import call_with_umask
 from asyncstate.run.chunk.views import LowStateView
 from asyncstate.run.rows import (
     exception_row,
@@ -47,7 +46,7 @@ from asyncstate.run.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.dunders.context import Additions
     from asyncstate.load.host import PluginHost
@@ -318,7 +317,7 @@ class Caller:
                 try:
                     returned = check_conditions(low, salt) if conditions else None
                     if returned is None:
-                        call = func if context.umask is None else partial(call_with_umask, context.umask, func)
+                        call = func if context.umask is None else _with_umask(context.umask, func)
                         returned = call(*args, **kwargs)
                     return checked(returned, low, salt) if checks else returned
                 finally:
@@ -470,3 +469,9 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
 def _speaks_for_itself(function: LoadedFunction | None) -> bool:
     """Whether a state that returned reports its changes itself: rows of modules of the tree stay as in Salt."""
     return function is not None and not function.module.bundled
+
+
+def _with_umask(umask: int, func: Callable[..., Any]) -> Callable[..., Any]:
+    from asyncstate.run.chunk.umask import call_with_umask  # noqa: PLC0415 - few states have an umask
+
+    return partial(call_with_umask, umask, func)

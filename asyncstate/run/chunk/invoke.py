@@ -25,7 +25,6 @@ from asyncstate.model.encode import plain
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN
 from asyncstate.run.chunk.aggregation import Aggregation
-from asyncstate.run.chunk.call import Caller
 from asyncstate.run.dispatch import SharedWork
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_retry
@@ -33,13 +32,10 @@ from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_r
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Coroutine
 
-    from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.prefetch import Prefetched
-    from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.chunk.call import Caller
     from asyncstate.run.chunk.retry import RetryPolicy
-    from asyncstate.run.chunk.views import RunningView
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
 
@@ -53,24 +49,13 @@ _MET = Verdict.MET
 
 
 class Invoker:
-    """Runs the chunks of one plan. ``running`` shows plugins the rows so far; the scheduler adds to them."""
+    """Runs the chunks of one plan: decides what is called, by the verdict, before and after."""
 
-    def __init__(
-        self,
-        supervisor: Supervisor,
-        plan: Plan,
-        host: PluginHost,
-        running: RunningView,
-        *,
-        test: bool,
-        mock: bool = False,
-        watch: LoopWatch | None = None,
-        prefetched: Prefetched | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, supervisor: Supervisor, caller: Caller) -> None:
         self.plan = plan
-        self.test = test
+        self.test = caller.test
         self._supervisor = supervisor
-        self._caller = Caller(plan, host, supervisor, running, test=test, mock=mock, watch=watch, prefetched=prefetched)
+        self._caller = caller
         self.aggregation: Aggregation = Aggregation(self._caller)
         self.misused: Container[int] = self._caller.misused
         self._checks: dict[int, Row] = {}

@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.chunk import EXCLUSIVE, LANE
+from asyncstate.run.chunk.call import Caller
 from asyncstate.run.chunk.invoke import Invoker
 from asyncstate.run.chunk.views import RunningView
 from asyncstate.run.dispatch import Findings, ModuleTraits
@@ -69,17 +70,17 @@ class LocalDispatch:
     @contextmanager
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]) -> Iterator[None]:
         """Prepare for the first chunk, and watch the loop until the last has ended."""
-        running = RunningView(rows, elsewhere)
-        self._invoker = Invoker(
-            supervisor,
+        caller = Caller(
             self._plan,
             self._host,
-            running,
+            supervisor,
+            RunningView(rows, elsewhere),
             test=self._test,
             mock=self._mock,
             watch=self.watch,
             prefetched=self._prefetched,
         )
+        self._invoker = Invoker(self._plan, supervisor, caller)
         with self.watch or nullcontext():
             yield
 

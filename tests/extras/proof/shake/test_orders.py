@@ -11,7 +11,7 @@ from trees import plan as compiled_plan
 
 from asyncstate.extras.proof.shake.orders import Orders, Pair, culprits
 from asyncstate.extras.proof.shake.sketch import plan_of, sketch
-from asyncstate.run.priority import shuffled
+from asyncstate.run.options import shuffled
 from asyncstate.run.validation import ValidatingMachine as Machine
 from tests.run.test_machine import outcomes, plans, run_all
 from tests.run.test_priority import handed_out, is_legal
