@@ -16,7 +16,7 @@ from trees import Clock
 from asyncstate.compile.compiler import Compiler
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.render import Rendered
-from asyncstate.sources.fileclient import MemoryFileClient
+from asyncstate.sources.fileclient import LocalFileClient
 from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def planned(data: High, options: dict[str, Any]) -> tuple[float, Plan]:
     options = {"state_auto_order": True, "file_client": "local", **options}
     compiler = Compiler(
         opts=options,
-        file_client=MemoryFileClient({}),
+        file_client=LocalFileClient({}),
         render=lambda _file, _extra: Rendered({}),
         states=States(),
         matcher=lambda: Matcher(options, {}, {}),

@@ -183,7 +183,7 @@ def private_directories(tmp_path_factory):
 @pytest.fixture(scope="session", autouse=True)
 def validating_machine():
     """Let the scheduler check itself after every transition, in every run that a test starts in its own process."""
-    from asyncstate.run.validation import ValidatingMachine
+    from validating_machine import ValidatingMachine
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("asyncstate.run.engine.Engine.machine", ValidatingMachine)

@@ -1,4 +1,4 @@
-"""File clients: access to the files of a tree, in roots on disk or in memory.
+"""File clients: access to the files of a tree, in roots on disk.
 
 They behave like Salt's ``roots`` backend: the first root of an environment that has the path wins, symlinks are
 followed (also out of the root, unless ``fileserver_followsymlinks`` is off), ``..`` never leaves a root.
@@ -104,31 +104,7 @@ def top_path(opts: Mapping[str, Any]) -> str:
     return str(opts.get("state_top") or "top.sls").removeprefix(SALT_SCHEME).lstrip("/")
 
 
-class _SlsLookup:
-    """The methods common to both clients, based on `find` and `list_states`."""
-
-    def find(self, path: str, saltenv: str) -> str | None:
-        raise NotImplementedError
-
-    def list_states(self, saltenv: str) -> list[str]:
-        raise NotImplementedError
-
-    def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
-        stem = sls.replace(".", "/").strip("/")
-        for relpath in (f"{stem}.sls", f"{stem}/init.sls") if stem else ():
-            if path := self.find(relpath, saltenv):
-                return SlsFile(sls, saltenv, path, relpath)
-        return None
-
-    def expand(self, names: Iterable[str], saltenv: str) -> list[str]:
-        expanded: list[str] = []
-        for name in names:
-            found = fnmatch.filter(self.list_states(saltenv), name) if _GLOB.search(name) else ()
-            expanded.extend(found or (name,))
-        return expanded
-
-
-class LocalFileClient(_SlsLookup):
+class LocalFileClient:
     """Files below directories on this machine. Directory listings are read once per client, on first use."""
 
     def __init__(
@@ -227,6 +203,22 @@ class LocalFileClient(_SlsLookup):
             # An SLS inside such a directory cannot be named, and these directories are large.
             self._states[saltenv] = sls_names(self._walk(saltenv, prune=_NEVER_SLS).files)
         return self._states[saltenv]
+
+    def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
+        """Return the file of an SLS; see `FileClient`."""
+        stem = sls.replace(".", "/").strip("/")
+        for relpath in (f"{stem}.sls", f"{stem}/init.sls") if stem else ():
+            if path := self.find(relpath, saltenv):
+                return SlsFile(sls, saltenv, path, relpath)
+        return None
+
+    def expand(self, names: Iterable[str], saltenv: str) -> list[str]:
+        """Replace names with glob characters by the SLS they match."""
+        expanded: list[str] = []
+        for name in names:
+            found = fnmatch.filter(self.list_states(saltenv), name) if _GLOB.search(name) else ()
+            expanded.extend(found or (name,))
+        return expanded
 
     def _listing(self, saltenv: str) -> Listing:
         if saltenv not in self._listings:
@@ -352,65 +344,6 @@ class OneMoreSls:
         if (sls, saltenv) == (self._file.sls, self._file.saltenv):
             return self._file
         return self._client.sls_file(sls, saltenv)
-
-
-class MemoryFileClient(_SlsLookup):
-    """A tree given as ``{saltenv: {path: text}}``. Paths that `find` returns begin with ``/memory/``."""
-
-    _PREFIX = "/memory/"
-
-    def __init__(self, files: Mapping[str, Mapping[str, str | bytes]]) -> None:
-        self._files = files
-
-    def envs(self) -> list[str]:
-        """Return the environments, in the order they were given."""
-        return list(self._files)
-
-    def roots(self, saltenv: str) -> list[str]:
-        """Return the virtual directory of an environment; [] for an unknown one."""
-        return [self._PREFIX + saltenv] if saltenv in self._files else []
-
-    def find(self, path: str, saltenv: str) -> str | None:
-        """Return the virtual path of a file, or None."""
-        path = os.path.normpath(path)
-        return f"{self._PREFIX}{saltenv}/{path}" if path in self._files.get(saltenv, ()) else None
-
-    def read(self, path: str) -> bytes:
-        """Return the content of a file. Raises RenderError for a path that `find` did not return."""
-        saltenv, _, relpath = path.removeprefix(self._PREFIX).partition("/")
-        try:
-            content = self._files[saltenv][relpath]
-        except KeyError:
-            raise RenderError(f"Cannot read {path}: no such file in memory", file=path) from None
-        raw = content if isinstance(content, bytes) else content.encode()
-        note_read(path, raw)
-        return raw
-
-    def list_files(self, saltenv: str) -> list[str]:
-        """Return every file of an environment."""
-        return sorted(self._files.get(saltenv, ()))
-
-    def list_dirs(self, saltenv: str) -> list[str]:
-        """Return every directory that contains a file, directly or below."""
-        parents: set[str] = set()
-        for path in self._files.get(saltenv, ()):
-            while path := os.path.dirname(path):
-                parents.add(path)
-        return sorted(parents)
-
-    def list_empty_dirs(self, saltenv: str) -> list[str]:
-        """Return []: a directory in memory exists only through its files."""
-        del saltenv
-        return []
-
-    def list_symlinks(self, saltenv: str) -> dict[str, str]:
-        """Return {}: there are no symlinks in memory."""
-        del saltenv
-        return {}
-
-    def list_states(self, saltenv: str) -> list[str]:
-        """Return the dotted names of every SLS of an environment, sorted."""
-        return sls_names(self.list_files(saltenv))
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -4,11 +4,12 @@ import subprocess
 import sys
 
 import pytest
+from memory_files import MemoryFileClient
 
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError, RunCancelled
 from asyncstate.render import render_jinja
 from asyncstate.render.context import RenderContext
-from asyncstate.sources.fileclient import MemoryFileClient, SlsFile
+from asyncstate.sources.fileclient import SlsFile
 
 FILES = {
     "app/init.sls": "",

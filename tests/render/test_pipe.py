@@ -6,11 +6,12 @@ import weakref
 from collections import OrderedDict
 
 import pytest
+from memory_files import MemoryFileClient
 
 from asyncstate.errors import RenderError
 from asyncstate.render import RenderContext, Rendered, decode, parse_pipe, render_sls, render_text
 from asyncstate.render.context import CallableMap
-from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
+from asyncstate.sources.fileclient import LocalFileClient
 
 
 def context(files=None, **fields):

@@ -3,10 +3,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from memory_files import MemoryFileClient
 
 from asyncstate.errors import RenderError
 from asyncstate.render import RenderContext, render_sls
-from asyncstate.sources.fileclient import MemoryFileClient
 
 GRAINS = {"os_family": "Debian", "os": "Ubuntu"}
 PILLAR = {"samba:lookup": {"client": "smbclient"}, "port": 80}

@@ -3,12 +3,12 @@ from __future__ import annotations
 import logging
 
 import pytest
+from memory_files import MemoryFileClient
 from record_answers import DATA, LIST, recorded
 
 from asyncstate.errors import RenderError
 from asyncstate.render import render_jinja
 from asyncstate.render.context import RenderContext
-from asyncstate.sources.fileclient import MemoryFileClient
 
 
 def render(template):

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from memory_files import MemoryFileClient
 
 from asyncstate.errors import RenderError
 from asyncstate.render import RenderContext, render_sls
-from asyncstate.sources.fileclient import MemoryFileClient
 
 
 def render(text):

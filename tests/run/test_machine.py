@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from plans import PlanBuilder
 from reached import reach
 from tables import rows
+from validating_machine import ValidatingMachine as Machine
 
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import ContingentEdge, NodeKind
@@ -15,7 +16,6 @@ from asyncstate.run import outcomes as outcomes_module
 from asyncstate.run.gate import Verdict
 from asyncstate.run.machine import Step, Work
 from asyncstate.run.options import shuffled
-from asyncstate.run.validation import ValidatingMachine as Machine
 
 OK = Outcome(result=True, changed=False)
 CHANGED = Outcome(result=True, changed=True)

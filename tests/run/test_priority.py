@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
 from reached import reach
+from validating_machine import ValidatingMachine as Machine
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.run.options import shuffled
-from asyncstate.run.validation import ValidatingMachine as Machine
 from tests.run.test_machine import OK, plans
 
 

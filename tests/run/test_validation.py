@@ -9,10 +9,10 @@ from fake_dispatch import FakeDispatch
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from validating_machine import InvalidMachine, ValidatingMachine
 
 from asyncstate.run.engine import Engine
 from asyncstate.run.machine import Machine
-from asyncstate.run.validation import InvalidMachine, ValidatingMachine
 from tests.run.test_engine import run
 from tests.run.test_machine import CHANGED, OK, outcomes, plans, run_all
 

@@ -1,10 +1,11 @@
 import os
 
 import pytest
+from memory_files import MemoryFileClient
 
 from asyncstate.data.urls import parse_salt_url
 from asyncstate.errors import RenderError
-from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient, SlsFile
+from asyncstate.sources.fileclient import LocalFileClient, SlsFile
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@ import json
 
 import pytest
 import yaml
+from memory_files import MemoryFileClient
 from record_answers import recorded
 
 from asyncstate.errors import PillarError, RenderError
-from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
+from asyncstate.sources.fileclient import LocalFileClient
 from asyncstate.sources.pillar import FAILED, compile_pillar
 
 OPTS = {"id": "web1", "renderer": "jinja|yaml"}

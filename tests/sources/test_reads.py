@@ -1,6 +1,8 @@
 import hashlib
 
-from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient, OtherTexts, noted_reads
+from memory_files import MemoryFileClient
+
+from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, noted_reads
 
 
 def sha(text):

@@ -1,9 +1,9 @@
 import pytest
 import yaml
+from memory_files import MemoryFileClient
 from record_answers import recorded
 
 from asyncstate.errors import CompileError, RenderError
-from asyncstate.sources.fileclient import MemoryFileClient
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.topfile import (
     NO_MATCH,

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
+from memory_files import MemoryFileClient
 from reached import reach
 
 from asyncstate.compile.compiler import Compiler
@@ -24,7 +25,6 @@ from asyncstate.errors import CompileError
 from asyncstate.model.plan import NodeKind
 from asyncstate.render import render_sls
 from asyncstate.render.context import RenderContext
-from asyncstate.sources.fileclient import MemoryFileClient
 from asyncstate.sources.matchers import Matcher
 
 

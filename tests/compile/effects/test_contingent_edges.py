@@ -6,13 +6,13 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from validating_machine import ValidatingMachine
 
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
 from asyncstate.model.result import Outcome
-from asyncstate.run.validation import ValidatingMachine
 
 
 class Act(NamedTuple):

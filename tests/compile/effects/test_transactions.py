@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from reached import reach
 from tables import rows
 from trees import FakeStates, chunk_of, ids, plan
+from validating_machine import ValidatingMachine
 
 from asyncstate.errors import Issue
 from asyncstate.model.plan import Node, NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.machine import Machine
-from asyncstate.run.validation import ValidatingMachine
 
 
 def footprint(low):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from validating_machine import ValidatingMachine
 
 from asyncstate.extras.fleet.host.partition import host_plan, partition_of
 from asyncstate.extras.fleet.join.join import join
@@ -14,7 +15,6 @@ from asyncstate.model.result import Outcome
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.gate import Verdict
-from asyncstate.run.validation import ValidatingMachine
 
 KINDS = [kind.value for kind in RequisiteKind if kind not in (RequisiteKind.PREREQUIRED, RequisiteKind.LISTEN)]
 

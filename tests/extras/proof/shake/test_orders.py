@@ -8,11 +8,11 @@ from plans import PlanBuilder
 from reached import reach
 from trees import FakeStates
 from trees import plan as compiled_plan
+from validating_machine import ValidatingMachine as Machine
 
 from asyncstate.extras.proof.shake.orders import Orders, Pair, culprits
 from asyncstate.extras.proof.shake.sketch import plan_of, sketch
 from asyncstate.run.options import shuffled
-from asyncstate.run.validation import ValidatingMachine as Machine
 from tests.run.test_machine import outcomes, plans, run_all
 from tests.run.test_priority import handed_out, is_legal
 

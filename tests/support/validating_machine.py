@@ -1,4 +1,4 @@
-"""ValidatingMachine: a machine that checks itself. Only tests use it.
+"""ValidatingMachine: a machine that checks itself.
 
 `validate` computes the state a machine must have from the plan, the running nodes and the ended ones, and compares it
 with the machine's own state, in O(nodes + edges).
