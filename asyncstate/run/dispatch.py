@@ -76,12 +76,14 @@ class Fetched(msgspec.Struct, frozen=True):
 class Fetcher(Protocol):
     """Prefetches for the chunks of one run. All but `fetches` is called on the event loop of the run."""
 
-    def fetches(self, announced: Callable[[str], None]) -> Sequence[Fetch]:
+    def fetches(self) -> Sequence[Fetch]:
         """Return the possible prefetches, as the state modules of the plan declare them.
 
-        Called once before the run begins, in a thread if one can start. Never raises because of a module. Any thread
-        may call ``announced`` with the `Fetched.topic` of a fetch that may start again.
+        Called once before the run begins, in a thread if one can start. Never raises because of a module.
         """
+
+    def announce_to(self, announced: Callable[[str], None]) -> None:
+        """Have ``announced`` called, by any thread, with the `Fetched.topic` of a fetch that may start again."""
 
     async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
         """Fetch one thing; or several that go together, in one call.

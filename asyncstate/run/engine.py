@@ -29,7 +29,6 @@ from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.announce import Announcer
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
-from asyncstate.run.prefetcher import Prefetcher
 from asyncstate.run.recorder import Recorder
 from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.dispatch import Dispatch, Elsewhere, Fetcher
+    from asyncstate.run.prefetcher import Prefetcher
 
 __all__ = ["Engine", "RunOptions"]
 
@@ -256,10 +256,12 @@ class Engine:
     def _prefetcher(self, machine: Machine, announcer: Announcer, log_fields: RunFields) -> Prefetcher | None:
         """Return the prefetcher of the run; None if there is nothing to prefetch, or no way to."""
         places = 0 if self.options.test else self.options.prefetch
-        if not places or self._fetcher is None:
+        if not places or self._fetcher is None or not (fetches := self._fetcher.fetches()):
             return None
-        prefetcher = Prefetcher(machine, self._fetcher, places=places, announcer=announcer, log_fields=log_fields)
-        return prefetcher if prefetcher.fetches else None
+        from asyncstate.run.prefetcher import Prefetcher  # noqa: PLC0415 - few runs have anything to prefetch
+
+        fetcher = self._fetcher
+        return Prefetcher(machine, fetcher, fetches, places=places, announcer=announcer, log_fields=log_fields)
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
         """Do slow work of a large tree in a thread, if one can start."""

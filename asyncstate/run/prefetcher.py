@@ -210,14 +210,16 @@ class Prefetcher:
         self,
         machine: Machine,
         fetcher: Fetcher,
+        fetches: Sequence[Fetch],
         *,
         places: int,
         announcer: Announcer,
         log_fields: RunFields,
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.fetches: Sequence[Fetch] = fetcher.fetches(self._announce)
-        self._queue = PrefetchQueue(machine, self.fetches)
+        self.fetches = fetches
+        self._queue = PrefetchQueue(machine, fetches)
+        fetcher.announce_to(self._announce)
         self._machine = machine
         self._fetcher = fetcher
         self._places = places

@@ -55,8 +55,10 @@ class FakeDispatch:
     def findings(self):
         return Findings(self.notices, self.warnings)
 
-    def fetches(self, announced):
+    def announce_to(self, announced):
         self.announced = announced
+
+    def fetches(self):
         return self.to_fetch
 
     async def fetch(self, fetches):

@@ -14,7 +14,6 @@ from asyncstate.logs import get_logger
 from asyncstate.model.chunk import MOD_PREFETCH
 from asyncstate.prefetch import Prefetched
 from asyncstate.process.ending import reaper
-from asyncstate.run.chunk.conditions import globally_allowed, is_there
 from asyncstate.run.chunk.slots import has_slot
 from asyncstate.run.dispatch import Fetch, Fetched
 
@@ -91,9 +90,12 @@ class Ahead:
         self._host = host
         self._is_over = is_over
 
-    def fetches(self, announced: Callable[[str], None]) -> Sequence[Fetch]:
-        """Return the prefetches that the state modules of the plan offer."""
+    def announce_to(self, announced: Callable[[str], None]) -> None:
+        """Have the topics of fetches that may start again announced."""
         self.prefetched.tell = announced
+
+    def fetches(self) -> Sequence[Fetch]:
+        """Return the prefetches that the state modules of the plan offer."""
         found = offered(self._plan, self._host)
         return [fetch for fetch in found if not self._is_over(self._plan.chunks[fetch.chunk])]
 
@@ -146,6 +148,8 @@ class Ahead:
 
     def _is_allowed(self, chunk: LowChunk) -> bool:
         """Whether the conditions of a state that can be decided early let it run."""
+        from asyncstate.run.chunk.conditions import globally_allowed, is_there  # noqa: PLC0415 - few runs fetch ahead
+
         if "creates" in chunk.args and is_there(chunk.args["creates"]):
             return False
         rules = self._host.opts.get("global_state_conditions")

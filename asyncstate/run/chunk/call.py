@@ -29,9 +29,9 @@ from asyncstate.load.threads import Strand
 from asyncstate.logs.fields import log_as
 from asyncstate.model.chunk import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release
-from asyncstate.run.chunk.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.chunk.slots import fill_slots, has_slot
 from asyncstate.run.chunk.views import LowStateView
 from asyncstate.run.rows import (
@@ -187,8 +187,10 @@ class Caller:
     async def conditions_hold(self, chunk: LowChunk) -> bool:
         """Whether the conditions of a chunk let it run. If evaluating them fails, they do not."""
         low = chunk.as_low()
-        if not has_conditions(low) or await self.has(chunk.state, MOD_RUN_CHECK):
+        if not _has_conditions(low) or await self.has(chunk.state, MOD_RUN_CHECK):
             return True
+        from asyncstate.run.chunk.conditions import check_conditions  # noqa: PLC0415 - few states have any
+
         log_as(chunk)
         current.set(self.context(chunk.index, chunk, low, {}, check=False))
         try:
@@ -300,14 +302,18 @@ class Caller:
     ) -> Any:
         """Run conditions, function and check_cmd, all in one thread; an async function runs on the loop."""
         salt = self.host.salt
-        conditions = has_conditions(low) and not await self.has(low["state"], MOD_RUN_CHECK)
+        conditions = _has_conditions(low) and not await self.has(low["state"], MOD_RUN_CHECK)
         checks = "check_cmd" in low and await self._generic_check(function, low["state"])
         if has_slot((*args, *kwargs.values())):
             args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
         func, is_async = function.func, function.is_async
-        rules = self.host.opts.get("global_state_conditions")
-        if rules and not globally_allowed(low, rules, self.host.services.match):
-            func, is_async, args, kwargs = not_allowed, False, [low["name"]], {}
+        if conditions or checks:
+            from asyncstate.run.chunk.conditions import check_conditions, checked  # noqa: PLC0415 - few states have any
+        if rules := self.host.opts.get("global_state_conditions"):
+            from asyncstate.run.chunk.conditions import globally_allowed, not_allowed  # noqa: PLC0415 - few trees have any
+
+            if not globally_allowed(low, rules, self.host.services.match):
+                func, is_async, args, kwargs = not_allowed, False, [low["name"]], {}
         if self._mock:
             func, is_async, args, kwargs = mocked_row, False, [low["name"]], {}
         if not is_async:
@@ -469,6 +475,11 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
 def _speaks_for_itself(function: LoadedFunction | None) -> bool:
     """Whether a state that returned reports its changes itself: rows of modules of the tree stay as in Salt."""
     return function is not None and not function.module.bundled
+
+
+def _has_conditions(low: Mapping[str, Any]) -> bool:
+    """Whether low data has any of the three conditions."""
+    return not low.keys().isdisjoint(CONDITIONS_BEFORE)
 
 
 def _with_umask(umask: int, func: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.model.encode import plain
-from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.process.descriptors import is_refusal
 from asyncstate.run.chunk.slots import fill_slots, traverse
 from asyncstate.run.rows import WrongInTree
@@ -29,11 +28,6 @@ class WrongCondition(WrongInTree):
 
 
 _COMMAND_OPTIONS = ("cwd", "root", "runas", "env", "prepend_path", "umask", "timeout", "success_retcodes")
-
-
-def has_conditions(low: Mapping[str, Any]) -> bool:
-    """Whether low data has any of the three conditions."""
-    return not low.keys().isdisjoint(CONDITIONS_BEFORE)
 
 
 def is_there(creates: Any) -> bool:
