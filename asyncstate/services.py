@@ -86,7 +86,9 @@ class Renderings(Protocol):
         self,
         file: SlsFile,
         extra: Mapping[str, Any],
-        host: PluginHost,
+        *,
+        pillar: Mapping[str, Any],
+        grains: Mapping[str, Any],
         read: Callable[[str], bytes],
         render: Callable[[], Rendered],
     ) -> Rendered:
@@ -299,7 +301,12 @@ class RuntimeServices(Services):
         """
         if (renderings := self._embedding.renderings) is not None:
             return renderings.of(
-                file, extra, self.host, client.read, lambda: self._rendered(file, extra, client, rendered, pillar)
+                file,
+                extra,
+                pillar=self.host.pillar,
+                grains=self.host.grains,
+                read=client.read,
+                render=lambda: self._rendered(file, extra, client, rendered, pillar),
             )
         return self._rendered(file, extra, client, rendered, pillar)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from asyncstate.data import date
 from asyncstate.errors import ConfigError, RenderError
 from asyncstate.load.host import FunctionMap, ModuleView
+from asyncstate.load.restrained import RestrainedFunctions
 from asyncstate.logs import get_logger
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 log: logging.Logger = get_logger(__name__)
 
@@ -102,11 +103,11 @@ class AnotherMachine:
             log.warning("Compiled for another machine: %s", text)
 
 
-class _Functions(Mapping[str, Callable[..., Any]]):
+class _Functions(RestrainedFunctions):
     """Execution functions, with a refusal in place of those that read this machine."""
 
     def __init__(self, functions: FunctionMap, machine: AnotherMachine) -> None:
-        self._functions = functions
+        super().__init__(functions)
         self._machine = machine
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
@@ -133,17 +134,11 @@ class _Functions(Mapping[str, Callable[..., Any]]):
             raise AttributeError(module)
         return ModuleView(self, module)
 
-    def __missing_reason__(self, name: str) -> str:
-        return self._functions.__missing_reason__(name)
-
     def __iter__(self) -> Iterator[str]:
         _refuse("the list of all execution functions")
 
     def __len__(self) -> int:
         return len(INDEPENDENT)
-
-    def __bool__(self) -> bool:
-        return True
 
 
 def _refusal(what: str) -> Callable[..., NoReturn]:

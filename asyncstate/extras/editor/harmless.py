@@ -6,14 +6,17 @@ out are kept by the file whose template makes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from jinja2 import ChainableUndefined
 
 from asyncstate.errors import RenderError
 from asyncstate.extras.editor.reading import READING
-from asyncstate.load.host import FunctionMap, ModuleView
+from asyncstate.load.host import FunctionMap
+from asyncstate.load.restrained import RestrainedFunctions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _NETWORK_FILTERS: Final = ("http_query", "dns_check")
 
@@ -47,11 +50,11 @@ class LeftOut:
         self.by_file.setdefault(path, {})[name] = None
 
 
-class _Functions(Mapping[str, Callable[..., Any]]):
+class _Functions(RestrainedFunctions):
     """Execution functions for the templates of one file."""
 
     def __init__(self, functions: FunctionMap, path: str, left_out: LeftOut) -> None:
-        self._functions = functions
+        super().__init__(functions)
         self._path = path
         self._left_out = left_out
 
@@ -65,25 +68,6 @@ class _Functions(Mapping[str, Callable[..., Any]]):
             return (stand_in if any(map(_is_elsewhere, (*args, *kwargs.values()))) else function)(*args, **kwargs)
 
         return call
-
-    def __getattr__(self, module: str) -> ModuleView:
-        getattr(self._functions, module)
-        return ModuleView(self, module)
-
-    def __missing_reason__(self, name: str) -> str:
-        return self._functions.__missing_reason__(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._functions
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._functions)
-
-    def __len__(self) -> int:
-        return len(self._functions)
-
-    def __bool__(self) -> bool:
-        return True
 
 
 def _is_elsewhere(value: Any) -> bool:

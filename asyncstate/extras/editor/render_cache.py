@@ -19,7 +19,6 @@ from asyncstate.sources.pillar_watch import WatchedPillar
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from asyncstate.load.host import PluginHost
     from asyncstate.sources.fileclient import SlsFile
 
 
@@ -63,7 +62,9 @@ class Renderings:
         self,
         file: SlsFile,
         extra: Mapping[str, Any],
-        host: PluginHost,
+        *,
+        pillar: Mapping[str, Any],
+        grains: Mapping[str, Any],
         read: Callable[[str], bytes],
         render: Callable[[], Rendered],
     ) -> Rendered:
@@ -71,8 +72,8 @@ class Renderings:
 
         Files of the pillar are rendered while there is no pillar; all others while it is watched.
         """
-        watched = host.pillar if isinstance(host.pillar, WatchedPillar) else None
-        self._compare(host.grains, watched)
+        watched = pillar if isinstance(pillar, WatchedPillar) else None
+        self._compare(grains, watched)
         held = self._kept.get(file)
         if held is not None and all(self._texts.get(path) == text for path, text in held.texts.items()):
             for name in held.left_out:
