@@ -74,14 +74,16 @@ class Needs:
 
     def all_unmet(self, rows: Mapping[str, Mapping[str, Row]]) -> dict[str, str]:
         """Return `unmet` of each held-back state of this host, by tag, without those that the plan does not tell."""
-        found = ((tag, self.unmet(tag, rows)) for tag, row in rows[""].items() if was_held_back(row))
-        return {tag: words for tag, words in found if words}
+        return {tag: words for tag in rows[""] if (words := self.unmet(tag, rows))}
 
     def unmet(self, tag: str, rows: Mapping[str, Mapping[str, Row]]) -> str:
-        """Return the failure that held a state back, as text; "" if the plan does not tell.
+        """Return the failure that held a state back, as text; "" if none did, or the plan does not tell.
 
         ``rows`` are by host, this one under "", and tag; only the rows of failed states are needed.
         """
+        own = rows[""].get(tag)
+        if own is None or not was_held_back(own):
+            return ""
         targets = ((word, state) for word, node in self._needed.get(tag, ()) for state in self._behind(node))
         found = ((word, state, rows.get(state[0], {}).get(state[1])) for word, state in targets)
         failed = {state: (word, was_held_back(row)) for word, state, row in found if row and row["result"] is False}

@@ -37,11 +37,11 @@ def install(console: Console, folder: str, *, force: bool) -> int:
             "Choose a folder that is not on PATH, or one behind it, or use --force.",
         )
         return 1
-    from asyncstate.filesystem import Access, replace_content
+    from asyncstate import filesystem
 
     if os.path.islink(target):
         os.unlink(target)
-    replace_content(target, _program().encode(), access=Access(mode=0o755))
+    filesystem.replace_content(target, _program().encode(), access=filesystem.Access(mode=0o755))
     console.lines([f"{target} runs asyncstate salt-call."])
     if folder not in _path():
         console.say(f"{folder} is not on PATH.")
@@ -66,10 +66,10 @@ def _hidden_by(target: str) -> str:
 
 def _is_ours(path: str) -> bool:
     """Whether `install` wrote a program. False for pipes, devices, folders and links that root may not follow."""
-    from asyncstate.filesystem import open_read
+    from asyncstate import filesystem
 
     try:
-        with open_read(path) as file:
+        with filesystem.open_read(path) as file:
             return _MARK.encode() in file.read(4096)
     except (OSError, PathRefused):
         return False

@@ -9,10 +9,10 @@ import shutil
 import tarfile
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.errors import PathRefused
 from asyncstate.extras.dropin.answer import Refused
 from asyncstate.extras.dropin.settings import changed
-from asyncstate.filesystem import open_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ _NO_ARGUMENTS = frozenset({"state", "fun", "name"})
 def unpack(path: str, digest: str, hash_type: str, folder: str) -> str:
     """Unpack a package into a folder. Returns the reason if it is missing or its digest differs. Raises Refused."""
     try:
-        opened = open_read(path)
+        opened = filesystem.open_read(path)
     except (OSError, PathRefused):
         return f"There is no file {path}."
     with opened as file:  # opened once: the path may lead to another file after the check

@@ -46,14 +46,14 @@ def _text(console: Console, settings: Settings, request: Request, answer: Answer
 
 
 def _write_file(console: Console, request: Request, text: str) -> None:
+    from asyncstate import filesystem
     from asyncstate.cli.output_file import write_file
-    from asyncstate.filesystem import read_bytes
 
     before = b""
     try:
         if request.out_file_append:
             with suppress(FileNotFoundError):
-                before = read_bytes(request.out_file)
+                before = filesystem.read_bytes(request.out_file)
         write_file(request.out_file, before + text.encode("utf-8", "backslashreplace"))
     except (OSError, AsyncStateError) as error:
         console.unwritten(request.out_file, getattr(error, "strerror", None) or str(error))

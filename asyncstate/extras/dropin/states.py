@@ -11,6 +11,7 @@ import os
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.cli.settings import Selection
 from asyncstate.compile.high.declarations import exclusion
 from asyncstate.errors import CompileError, LockHeld, PathRefused, PillarError, RenderError
@@ -21,7 +22,6 @@ from asyncstate.extras.dropin.rows import called_for
 from asyncstate.extras.dropin.settings import changed, settings_of
 from asyncstate.extras.dropin.showing import Showing, names, pillar_failed, words
 from asyncstate.extras.dropin.under_way import UnderWay
-from asyncstate.filesystem import read_bytes
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -364,7 +364,7 @@ class StateModule:
 
     def _requests(self) -> dict[str, Any]:
         try:
-            requests = json.loads(read_bytes(os.path.join(self._settings.state_dir, _REQUESTS)))
+            requests = json.loads(filesystem.read_bytes(os.path.join(self._settings.state_dir, _REQUESTS)))
         except (OSError, PathRefused, ValueError):
             return {}
         return requests if isinstance(requests, dict) else {}

@@ -23,9 +23,10 @@ def trusts_configuration(files: list[str]) -> bool:
     caller = _Caller.found()
     if caller is None:
         return False
-    from asyncstate.filesystem import writable_below
+    from asyncstate import filesystem
 
-    beside = [path for file in files for path, _ in writable_below(os.path.dirname(file) or os.curdir, _CONFIGURATION)]
+    folders = (os.path.dirname(file) or os.curdir for file in files)
+    beside = [path for folder in folders for path, _ in filesystem.writable_below(folder, _CONFIGURATION)]
     return all(caller.alone_changes(path) for path in [*files, *beside])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.model.result import was_held_back
 from asyncstate.report.blockers import Needs
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def held_back_on_host(
     ``rows`` are the rows of all hosts, ``go`` names the states of other hosts that this one waits for.
     """
     own = rows.get(host, {})
-    if plan is None or not any(map(was_held_back, own.values())):
+    if plan is None or all(row["result"] is not False for row in own.values()):
         return {}
     return needs_of(plan, go).all_unmet({**rows, "": own})
 

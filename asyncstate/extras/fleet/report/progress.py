@@ -10,9 +10,8 @@ from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.report.blockers import needs_of
 from asyncstate.model.chunk import parse_tag
 from asyncstate.model.event import ChunkFinished
-from asyncstate.model.result import was_held_back
 from asyncstate.report.progress import LiveDisplay, RunTally
-from asyncstate.report.summary import describe_tag, outcome_word
+from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import count, one_line, short_time
 
 if TYPE_CHECKING:
@@ -167,8 +166,8 @@ class PlainFleetProgress(Tally):
         """Say that a state failed, or was held back."""
         super().event(host, event)
         if isinstance(event, ChunkFinished) and event.row.get("result") is False and not event.check:
-            why = self._unmet(host, event.tag) if was_held_back(event.row) else ""
-            self._say(f"{host}: {outcome_word(event.row)} {describe_tag(event.tag)}{why and f': {why}'}")
+            word, why = self.hosts[host].word(event.tag, event.row), self._unmet(host, event.tag)
+            self._say(f"{host}: {word} {describe_tag(event.tag)}{why and f': {why}'}")
 
     def _unmet(self, host: str, tag: str) -> str:
         """Return the failure that held a state back, "" if unknown."""
