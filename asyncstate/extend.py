@@ -32,7 +32,7 @@ class Extra:
     ``commands`` are the program's, by name. ``settings`` is a `msgspec.Struct`: each field is an option of
     configuration files, with its type and default; ``options`` is the YAML file below ``extras``
     that explains them, by name, ``codes`` the file with the pages of its mistakes, as in ``reference/code_pages``.
-    ``effects`` makes a source of effects for ``implicit_order: learned``, ``dispatch`` wraps the dispatch of a run for
+    ``effects`` makes a source of effects for ``implicit_order: learned``, ``tracer`` makes the `Tracer` of a run for
     ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`.
     """
 
@@ -44,7 +44,7 @@ class Extra:
         options: str = "",
         codes: str = "",
         effects: str = "",
-        dispatch: str = "",
+        tracer: str = "",
         search: str = "",
     ) -> None:
         self.commands: Mapping[str, Command] = commands or {}
@@ -52,7 +52,7 @@ class Extra:
         self.options: str = options
         self.codes: str = codes
         self.effects: str = effects
-        self.dispatch: str = dispatch
+        self.tracer: str = tracer
         self.search: str = search
 
 
@@ -89,7 +89,7 @@ def settings() -> list[type[Any]]:
 
 
 def provided(part: str, wanted_by: str) -> Any:
-    """Return an extra's ``effects``, ``dispatch`` or ``search``.
+    """Return an extra's ``effects``, ``tracer`` or ``search``.
 
     Raises ConfigError, which names the option or argument ``wanted_by``, if no extra offers it.
     """

@@ -80,8 +80,9 @@ def assembled(
     )
     if trace_effects:
         from asyncstate import extend  # noqa: PLC0415 - few runs are traced
+        from asyncstate.run.traced import TracedDispatch  # noqa: PLC0415
 
-        dispatch = extend.provided("dispatch", "trace_effects")(plan, dispatch, parts)
+        dispatch = TracedDispatch(dispatch, extend.provided("tracer", "trace_effects")(plan, parts))
     if resume is not None:
         from asyncstate.run.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
 

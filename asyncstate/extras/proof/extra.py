@@ -18,6 +18,6 @@ EXTRA = Extra(
         ),
     },
     effects="asyncstate.extras.proof.trace.learning:learned_effects",
-    dispatch="asyncstate.extras.proof.trace.traced:traced_run",
+    tracer="asyncstate.extras.proof.trace.traced:RunTracer",
     search="asyncstate.extras.proof.shake.in_process:missing_orders",
 )
