@@ -123,8 +123,8 @@ def command(
     Exit code 0: no difference, 1: wrong usage, or the tree does not compile, 2: differences, 124: out of time.
     """
     settings, selection = select(console, sls, options)
+    from asyncstate.extras.proof.shake.job import Job
     from asyncstate.extras.proof.shake.rooms import Rooms, refusal
-    from asyncstate.extras.proof.shake.sketch import Job
 
     reason = refusal(root)
     if reason:

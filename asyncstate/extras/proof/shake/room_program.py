@@ -14,7 +14,7 @@ import msgspec
 from asyncstate.config import Settings
 from asyncstate.errors import AsyncStateError, CompileError
 from asyncstate.extras.proof.shake.in_process import ended_early
-from asyncstate.extras.proof.shake.sketch import Answer, Job, sketch
+from asyncstate.extras.proof.shake.job import Answer, Job
 from asyncstate.model.encode import encoded, plain
 from asyncstate.runtime import StateRuntime
 
@@ -37,8 +37,11 @@ async def _done(job: Job) -> Answer:
                 plan, concurrency=1, priority=job.priority, prefetch=0, events=False, lock=False
             ) as run:
                 pass
-            drawn = sketch(runtime.shown(plan)) if job.wants_plan else None
-            return Answer(run.report.rows, ended_early(run.report), plan.digest, drawn)
+            answer = Answer(run.report.rows, ended_early(run.report), plan.digest)
+            if job.wants_plan:
+                answer.plan = encoded(runtime.record(plan, make_key=False)).decode()
+                answer.unknown = runtime.shown(plan).unknown
+            return answer
     except CompileError as error:
         return Answer(issues=[(issue.message, issue.file, issue.line) for issue in error.issues])
     except AsyncStateError as error:

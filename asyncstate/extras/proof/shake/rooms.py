@@ -15,11 +15,12 @@ import msgspec
 
 from asyncstate import residue
 from asyncstate.errors import AsyncStateError, CompileError, Issue
+from asyncstate.extras.proof.shake.job import Answer, Job
 from asyncstate.extras.proof.shake.outcome import Entry, Outcome, paths_below
 from asyncstate.extras.proof.shake.python import PLACE, this_python
 from asyncstate.extras.proof.shake.room import Seen, Stage
-from asyncstate.extras.proof.shake.sketch import Answer, Job, plan_of
 from asyncstate.model.encode import encoded
+from asyncstate.plans.record import PlanRecord
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import start
 
@@ -72,9 +73,10 @@ class Rooms:
         answer, outcome = self._run(msgspec.structs.replace(self._job, wants_plan=True))
         self._limit = _SLOWEST * (time.monotonic() - began) + _AT_LEAST
         self._digest = answer.digest
-        if answer.plan is None:
+        if not answer.plan:
             raise AsyncStateError("the run in the room had no plan")
-        return plan_of(answer.plan), outcome
+        plan = msgspec.json.decode(answer.plan, type=PlanRecord).plan()
+        return msgspec.structs.replace(plan, unknown=answer.unknown), outcome
 
     def run(self, priority: Sequence[int], *, keep: str = "") -> Outcome:
         """Run the tree with a priority; ``keep`` copies the root there afterwards."""

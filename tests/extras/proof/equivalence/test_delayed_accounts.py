@@ -7,12 +7,12 @@ import json
 import pytest
 
 from asyncstate import Settings
+from asyncstate.extras.proof.shake.job import Job
 from asyncstate.extras.proof.shake.orders import Orders
 from asyncstate.extras.proof.shake.outcome import IGNORED
 from asyncstate.extras.proof.shake.report import result_lines
 from asyncstate.extras.proof.shake.rooms import Rooms, refusal
 from asyncstate.extras.proof.shake.search import search
-from asyncstate.extras.proof.shake.sketch import Job
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
 STATES = {

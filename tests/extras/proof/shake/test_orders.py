@@ -11,10 +11,23 @@ from trees import plan as compiled_plan
 from validating_machine import ValidatingMachine as Machine
 
 from asyncstate.extras.proof.shake.orders import Orders, Pair, culprits
-from asyncstate.extras.proof.shake.sketch import plan_of, sketch
+from asyncstate.plans.key import Key
+from asyncstate.plans.recording import PlanRecorder
+from asyncstate.redact import Secrets
 from asyncstate.run.options import shuffled
 from tests.run.test_machine import outcomes, plans, run_all
 from tests.run.test_priority import handed_out, is_legal
+
+KEY = Key(b"k" * 32)
+
+
+@settings(max_examples=25)
+@given(plan=plans())
+def test_the_record_of_a_plan_has_the_same_orders_and_states(plan):
+    kept = PlanRecorder(plan, Secrets(), KEY).record().plan()
+    assert Orders(kept).every_delay(Orders(kept).serial) == Orders(plan).every_delay(Orders(plan).serial)
+    assert [chunk.tag for chunk in kept.chunks] == [chunk.tag for chunk in plan.chunks]
+    assert (kept.nodes, kept.rank) == (plan.nodes, plan.rank)
 
 
 @settings(max_examples=25)
@@ -143,7 +156,7 @@ def transaction():
 def test_members_of_a_transaction_keep_their_order_as_in_a_run():
     joined = transaction()
     assert joined.turns == ((0, 1, 2),)
-    orders = Orders(plan_of(sketch(joined)))
+    orders = Orders(PlanRecorder(joined, Secrets(), KEY).record().plan())
     for member in range(3):
         order = orders.delayed(member)
         assert [node for node in order if node < 3] == [0, 1, 2]

@@ -9,10 +9,10 @@ import pytest
 
 from asyncstate import Settings
 from asyncstate.errors import AsyncStateError, CompileError
+from asyncstate.extras.proof.shake.job import Job
 from asyncstate.extras.proof.shake.outcome import differences
 from asyncstate.extras.proof.shake.rooms import Rooms, linked_from, refusal
 from asyncstate.extras.proof.shake.search import search
-from asyncstate.extras.proof.shake.sketch import Job
 
 TREE = {
     "made": """
