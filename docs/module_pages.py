@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the site is b
 
 from mkdocs.structure.files import File
 
-from asyncstate.reference.codes import codes_page
-from asyncstate.reference.pages import bundled_modules, page
+from docs.page_texts import bundled_modules, codes_page, page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

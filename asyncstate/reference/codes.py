@@ -73,27 +73,3 @@ def _indented(example: str | Mapping[str, str]) -> Iterator[str]:
         if not isinstance(example, str):
             yield f"    # {path}"
         yield from (f"    {line}".rstrip() for line in text.splitlines())
-
-
-def codes_page() -> str:
-    """Return the page of the site with all codes, in Markdown."""
-    lines = [
-        "# Codes of mistakes",
-        "",
-        "`asyncstate explain E305` prints the same. `E` is an error, or a mistake that makes `check` fail; `W` is a",
-        "warning or a finding of `lint`. `# asyncstate: ignore[W203]` in a line of an SLS file, or above it, silences",
-        "a warning there.",
-    ]
-    for code, entry in codes().items():
-        lines += ["", f"## {code}: {entry.title}", "", entry.means.strip()]
-        if entry.wrong:
-            lines += _fenced(entry.wrong)
-        lines += ["", entry.mend.strip()]
-        if entry.right:
-            lines += _fenced(entry.right)
-    return "\n".join(lines) + "\n"
-
-
-def _fenced(example: str | Mapping[str, str]) -> Iterator[str]:
-    for path, text in files_of(example).items():
-        yield from ("", f'```yaml title="{path}"', *text.splitlines(), "```")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CODE_FOLLOWS = re.compile(r"::[ ]*$", re.MULTILINE)
+_BEGINS_CODE = re.compile(r"( ?::)[ ]*$", re.MULTILINE)
 _STARRED = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 TITLES = {"states": "State", "modules": "Execution module"}
 """The title of each kind of plugin."""
@@ -173,3 +174,8 @@ def state_example(name: str, needed: list[str]) -> str:
 def call_example(name: str, needed: list[str]) -> str:
     """Return the command line that calls an execution function with the required arguments ``needed``."""
     return " ".join(["asyncstate call", name, *(each.upper() for each in needed)])
+
+
+def markdown(doc: str) -> str:
+    """Return a docstring as Markdown: ``::`` before an example becomes a colon, or nothing after a full stop."""
+    return _BEGINS_CODE.sub(lambda match: "" if match[1].startswith(" ") else ":", doc)

@@ -11,7 +11,8 @@ from tables import rows
 
 import asyncstate
 from asyncstate.model.rules import CODES, RULES
-from asyncstate.reference.codes import code_lines, codes, codes_page, files_of
+from asyncstate.reference.codes import code_lines, codes, files_of
+from docs.page_texts import codes_page
 
 PACKAGE = Path(asyncstate.__file__).parent
 TESTS = Path(__file__).parent.parent

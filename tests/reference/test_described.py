@@ -7,8 +7,8 @@ from typing import Any
 
 from asyncstate.reference.described import Argument, described
 from asyncstate.reference.entries import Entry, entries, entry_of, example_of
-from asyncstate.reference.pages import bundled_modules
 from asyncstate.reference.values import keywords_of
+from docs.page_texts import bundled_modules
 
 
 def functions():

@@ -15,7 +15,7 @@ from asyncstate.data.formats import yaml_data
 from asyncstate.errors import CompileError
 from asyncstate.reference.described import described
 from asyncstate.reference.function import Function
-from asyncstate.reference.pages import bundled_modules
+from docs.page_texts import bundled_modules
 
 AT_HOME = frozenset(
     "alias alternatives cmd environ event file grains group host ini kmod stateconf sysctl test user".split()

@@ -8,8 +8,8 @@ import re
 import pytest
 import yaml
 
-from asyncstate.reference.function import Function, platforms
-from asyncstate.reference.pages import ProviderFile, bundled_modules, markdown, page
+from asyncstate.reference.function import Function, markdown, platforms
+from docs.page_texts import ProviderFile, bundled_modules, page
 
 
 def managed(name: str, mode: int, *extra: str, group: str | None = None, **kwargs: object) -> None:

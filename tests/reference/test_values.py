@@ -22,9 +22,9 @@ from asyncstate.config import Settings
 from asyncstate.reference.entries import entries, example_of
 from asyncstate.reference.judgements import DIGESTS
 from asyncstate.reference.kinds import KINDS, kind_of
-from asyncstate.reference.pages import bundled_modules
 from asyncstate.reference.values import _OF_ALL_STATES, keywords_of, kinds_of, wrong_values
 from asyncstate.runtime import StateRuntime
+from docs.page_texts import bundled_modules
 from modules.file.hashes import HASHES
 from states.cmd import _PASSED_ON
 

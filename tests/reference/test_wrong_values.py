@@ -18,9 +18,9 @@ from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.reference.entries import example_of
-from asyncstate.reference.pages import bundled_modules
 from asyncstate.reference.values import keywords_of
 from asyncstate.runtime import StateRuntime
+from docs.page_texts import bundled_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from asyncstate.extras.editor.completion import describe
 from asyncstate.extras.editor.context import context
 from asyncstate.extras.editor.navigation import definitions, referring, subject
+from asyncstate.reference.function import markdown
 from asyncstate.reference.language import topic_of, topic_text
-from asyncstate.reference.pages import markdown
 
 if TYPE_CHECKING:
     from asyncstate.extras.editor.knowledge import Knowledge

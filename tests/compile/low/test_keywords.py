@@ -9,9 +9,9 @@ from tables import rows
 
 from asyncstate.config import Settings
 from asyncstate.reference.entries import example_of
-from asyncstate.reference.pages import bundled_modules
 from asyncstate.reference.values import keywords_of
 from asyncstate.runtime import StateRuntime
+from docs.page_texts import bundled_modules
 
 OPEN = {
     *("docker_container.running", "docker_network.present", "pkgrepo.absent", "pkgrepo.managed"),

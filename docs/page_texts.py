@@ -1,19 +1,21 @@
-"""The pages of the site: one for each bundled module, generated from its docstrings."""
+"""The texts of generated pages of the site: one for each bundled module, from its docstrings, and one of all codes."""
+# ruff: noqa: INP001 - a script beside the pages it makes
 
 from __future__ import annotations
 
 import inspect
-import re
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.load.folders import bundled_folder, scan
+from asyncstate.load.imports import import_plugin
+from asyncstate.load.virtual import exported_functions
+from asyncstate.reference.codes import codes, files_of
 from asyncstate.reference.described import described
-from asyncstate.reference.function import TITLES, Function, call_lines, platforms
+from asyncstate.reference.function import TITLES, Function, call_lines, markdown, platforms
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-_BEGINS_CODE = re.compile(r"( ?::)[ ]*$", re.MULTILINE)
 
 
 class ProviderFile(Value):
@@ -26,10 +28,6 @@ class ProviderFile(Value):
 
 def bundled_modules(kind: str) -> dict[str, list[ProviderFile]]:
     """Return the bundled plugins of a kind by name, also those that do not load on this machine."""
-    from asyncstate.load.folders import bundled_folder, scan  # noqa: PLC0415
-    from asyncstate.load.imports import import_plugin  # noqa: PLC0415
-    from asyncstate.load.virtual import exported_functions  # noqa: PLC0415 - for the site only
-
     found: dict[str, list[ProviderFile]] = {}
     for plugin in scan(bundled_folder(kind)).values():
         namespace = import_plugin(plugin, kind)
@@ -77,11 +75,6 @@ def _function_lines(function: Function) -> Iterator[str]:
         yield from ("", "```yaml" if function.kind == "states" else "```shell", function.example, "```")
 
 
-def markdown(doc: str) -> str:
-    """Return a docstring as Markdown: ``::`` before an example becomes a colon, or nothing after a full stop."""
-    return _BEGINS_CODE.sub(lambda match: "" if match[1].startswith(" ") else ":", doc)
-
-
 def _cell(text: str) -> str:
     """Return a text that stays in its cell of a Markdown table."""
     return text.replace("|", "\\|")
@@ -91,3 +84,27 @@ def _short(file: str) -> str:
     """Return the last part of a plugin's path that identifies it."""
     parts = file.rsplit("/", 2)
     return "/".join(parts[-2:]) if parts[-1] == "__init__.py" else parts[-1]
+
+
+def codes_page() -> str:
+    """Return the page of the site with all codes, in Markdown."""
+    lines = [
+        "# Codes of mistakes",
+        "",
+        "`asyncstate explain E305` prints the same. `E` is an error, or a mistake that makes `check` fail; `W` is a",
+        "warning or a finding of `lint`. `# asyncstate: ignore[W203]` in a line of an SLS file, or above it, silences",
+        "a warning there.",
+    ]
+    for code, entry in codes().items():
+        lines += ["", f"## {code}: {entry.title}", "", entry.means.strip()]
+        if entry.wrong:
+            lines += _fenced(entry.wrong)
+        lines += ["", entry.mend.strip()]
+        if entry.right:
+            lines += _fenced(entry.right)
+    return "\n".join(lines) + "\n"
+
+
+def _fenced(example: str | Mapping[str, str]) -> Iterator[str]:
+    for path, text in files_of(example).items():
+        yield from ("", f'```yaml title="{path}"', *text.splitlines(), "```")
