@@ -118,7 +118,7 @@ def checked(returned: Any, low: Mapping[str, Any], salt: Mapping[str, Any]) -> A
         answer = check_commands(low, salt)
     except CommandExecutionError as error:  # keep the row: the state has made its changes
         answer = {"result": False, "comment": str(error)}
-    return {**returned, **answer}
+    return {**returned, "name": low["name"], **answer}
 
 
 def _as_list(value: Any) -> list[Any]:

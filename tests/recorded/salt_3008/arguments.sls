@@ -10,6 +10,7 @@ fun_false: {probe.run: [{onlyif: [{fun: test.false}]}]}
 fun_get: {probe.run: [{unless: [{fun: test.arg, args: [1], get_return: 'args'}]}]}
 check_good: {probe.run: [{result: false}, {check_cmd: 'true'}]}
 check_bad: {probe.run: [{check_cmd: ['true', 'false']}, {changes: {a: 1}}]}
+check_named: {module.run: [{test.true: []}, {check_cmd: 'true'}]}
 check_skipped: {probe.run: [{onlyif: 'false'}, {check_cmd: 'true'}]}
 retry: {probe.run: [{result: false}, {retry: {attempts: 3, interval: 0}}]}
 retry_not_needed: {probe.run: [{retry: {attempts: 3, interval: 0}}]}
