@@ -157,6 +157,8 @@ def _device_by(name: str, kind: str | None) -> str | None:
     """Return a device's name of a kind: ``UUID=…`` for ``uuid``; None if blkid does not know it."""
     if not kind or (kind == "device" and name.startswith("/")) or name.startswith(f"{kind.upper()}="):
         return name
+    if not name.startswith("/") and "=" not in name:
+        return None  # neither a device nor a tag, such as tmpfs
     token = [name] if name.startswith("/") else ["-t", name]
     what = ["-o", "device"] if kind == "device" else ["-s", kind.upper(), "-o", "value"]
     answer = __salt__["cmd.run_all"](["blkid", *what, *token], python_shell=False, ignore_retcode=True)
