@@ -206,8 +206,10 @@ class LocalFileClient:
 
     def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
         """Return the file of an SLS; see `FileClient`."""
-        stem = sls.replace(".", "/").strip("/")
-        for relpath in (f"{stem}.sls", f"{stem}/init.sls") if stem else ():
+        stem = sls.replace(".", "/").lstrip("/")
+        folder = stem.rstrip("/")
+        paths = [f"{folder}/init.sls"] if stem.endswith("/") else [f"{stem}.sls", f"{stem}/init.sls"]
+        for relpath in paths if folder else ():
             if path := self.find(relpath, saltenv):
                 return SlsFile(sls, saltenv, path, relpath)
         return None

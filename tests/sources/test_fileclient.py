@@ -129,6 +129,8 @@ def test_sls_file(client, tree):
     assert (slashed.sls, slashed.relpath) == ("p/q", "p/q.sls")
     assert client.sls_file("b.c", "base") is None, "a file with a dot in its name cannot be reached"
     assert client.sls_file("", "base") is None
+    assert client.sls_file("p/", "base").relpath == "p/init.sls", "a slash at the end means the folder"
+    assert client.sls_file("a.", "base") is None
 
 
 def test_expand(client):
