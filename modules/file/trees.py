@@ -83,7 +83,7 @@ def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: A
         except OSError as error:
             errors.append([candidate, str(error)])
             log.warning("Could not remove '%s': %s", candidate, error)
-    result = not errors
+    result = not errors and (recurse or bool(deleted))  # a directory that is too young has not been removed
     return {"deleted": deleted, "errors": errors, "result": result} if verbose else result
 
 

@@ -7,7 +7,9 @@ import time
 import pytest
 from asyncstate.states.file import mod_footprint
 from plugin_harness import PluginHarness
+from recorded_states import expected, recorded, replay
 
+RECORDED = recorded("file")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 
 
@@ -382,6 +384,11 @@ def test_a_dry_run_tells_what_can_be_pruned(plugins, tmp_path, name, arguments):
     row = {"name": str(tmp_path / name), **arguments}
     dry, real, _ = plugins.three_runs("file.pruned", **row, settles=False)
     assert (dry["result"] is None) == real["result"]
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_the_rows_of_salt(plugins, case):
+    assert replay(plugins, RECORDED[case], run_all) == expected(RECORDED[case])
 
 
 def test_pruned(plugins, tmp_path):
