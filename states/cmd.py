@@ -7,7 +7,6 @@ a dry run executes.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Callable, Mapping
@@ -389,6 +388,8 @@ def _unheard(row: Row) -> Row:
 
 def _reinterpreted(row: Row) -> Row:
     """Replace the row's comment and changes by the ones that the command printed."""
+    import json  # noqa: PLC0415 - few commands report in JSON
+
     done = row["changes"]
     row["changes"], row["comment"] = {}, ""
     output = done.get("stdout")

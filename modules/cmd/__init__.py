@@ -12,9 +12,7 @@ import inspect
 import logging
 import os
 import shlex
-import shutil
 import stat
-import tempfile
 import time
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -26,7 +24,6 @@ from asyncstate.errors import CommandExecutionError, InvocationError, PathRefuse
 from .._environ_overlay import effective_environ as _effective_environ  # noqa: TID252 - as `modules` for type checkers
 from . import _invocation
 from ._account import Account as _Account
-from ._scripts import unstartable as _unstartable
 
 log = logging.getLogger(__name__)
 
@@ -154,10 +151,14 @@ def script_refusal(
 
     The script is rendered, and the interpreter that it names is looked for.
     """
+    import tempfile  # noqa: PLC0415 - few trees foresee a script
+
+    from ._scripts import unstartable  # noqa: PLC0415
+
     saltenv = saltenv or __opts__.get("saltenv") or "base"
     place = _safe_place(cwd or None, runas) or tempfile.gettempdir()
     path = source if os.path.isabs(source) else __salt__["cp.cache_file"](source, saltenv) or ""
-    return _unstartable(source, path, template, place, saltenv, {**options, "cwd": cwd, "runas": runas})
+    return unstartable(source, path, template, place, saltenv, {**options, "cwd": cwd, "runas": runas})
 
 
 def script(
@@ -347,6 +348,8 @@ def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
 
 def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:
     """Write a script into an open file: in a user's folder, its path could name another file by now."""
+    import shutil  # noqa: PLC0415 - most commands are no scripts
+
     with residue.temporary_folder(prefix="asyncstate-script-") as folder:
         if template:
             path = os.path.join(folder, "script")

@@ -7,7 +7,6 @@ import errno
 import logging
 import os
 import shlex
-import shutil
 import subprocess
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -276,6 +275,8 @@ def _environment(options: Options, account: Account | None, shell: str, *, login
 
 def _require_program(program: str, env: dict[str, str], cwd: str, become: dict[str, Any]) -> None:
     """Raise the error of starting a program, as far as it is foreseeable: the PATH of another user is not known."""
+    import shutil  # noqa: PLC0415 - only dry runs ask
+
     if become and os.geteuid() != 0:
         raise CommandExecutionError(f"Only root can run {program} as another user or group")
     if os.sep not in program and become:
