@@ -53,7 +53,7 @@ def direct(line: str, shell: str, cwd: str, env: dict[str, str]) -> Direct | Non
     if level is not None and not _LEVEL.fullmatch(level):
         return None
     program = _found(argv[0], env.get("PATH", ""))
-    if not program or os.path.basename(os.path.realpath(shell)) != "bash":
+    if not program or (os.path.islink(shell) and os.path.basename(os.path.realpath(shell)) != "bash"):
         return None
     own = {**env, "PWD": _folder(cwd, env.get("PWD", "")), "SHLVL": level or "0", "_": program}
     if not os.path.isdir(own.get("OLDPWD", "")):
