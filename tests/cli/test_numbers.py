@@ -34,4 +34,4 @@ def test_what_is_no_number_is_refused(case, word):
 
 
 def test_every_kind_of_number_is_tried():
-    assert {name for name, *_ in NUMBERS} >= {"--wait", "--timeout", "--keep-days", "--older-than", "--number"}
+    assert {name for name, *_ in NUMBERS} >= {"--wait", "--timeout", "--keep-days", "--number"}

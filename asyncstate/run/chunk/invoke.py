@@ -53,7 +53,7 @@ class Invoker:
 
     def __init__(self, plan: Plan, supervisor: Supervisor, caller: Caller) -> None:
         self.plan = plan
-        self.test = caller.test
+        self.test: bool = caller.test
         self._supervisor = supervisor
         self._caller = caller
         self.aggregation: Aggregation = Aggregation(self._caller)
