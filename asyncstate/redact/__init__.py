@@ -68,30 +68,31 @@ class Redactor:
         self._lengths: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._long: dict[str, tuple[int, ...]] = {}
         self._seen: dict[str, str] = {}
-        self._learn(secrets)
-
-    def _learn(self, secrets: Iterable[str]) -> None:
         for secret in secrets:
-            from asyncstate.redact.forms import TELLING, forms  # noqa: PLC0415 - many runs have no secret
+            self._learn(secret)
 
-            if 0 < len(secret.strip()) < TELLING:
-                self._short.add(secret.strip())
-            new = forms(secret) - self._telling
-            self._telling |= new
-            for form in new:
-                start = tuple(form[:TELLING])
-                if len(form) < _LONG_START:
-                    _put(self._lengths, start, len(form))
-                else:
-                    self._lengths.setdefault(start, ())
-                    _put(self._long, form[:_LONG_START], len(form))
+    def _learn(self, secret: str) -> None:
+        from asyncstate.redact.forms import TELLING, forms  # noqa: PLC0415 - many runs have no secret
+
+        if 0 < len(secret.strip()) < TELLING:
+            self._short.add(secret.strip())
+        new = forms(secret) - self._telling
+        self._telling |= new
+        for form in new:
+            start = tuple(form[:TELLING])
+            if len(form) < _LONG_START:
+                _put(self._lengths, start, len(form))
+            else:
+                self._lengths.setdefault(start, ())
+                _put(self._long, form[:_LONG_START], len(form))
 
     def knowing(self, secrets: Iterable[str]) -> Redactor:
         """Return a redactor that hides ``secrets`` as well."""
         other = Redactor()
         other._telling, other._short = set(self._telling), set(self._short)
         other._lengths, other._long = dict(self._lengths), dict(self._long)
-        other._learn(secrets)
+        for secret in secrets:
+            other._learn(secret)
         return other
 
     def text(self, text: str) -> str:
