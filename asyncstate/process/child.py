@@ -63,12 +63,14 @@ def run_child(
     merge_stderr: bool = False,
     umask: int = -1,
     account: Mapping[str, Any] | None = None,
+    executable: str | None = None,
     timeout: float | None = None,
     limit: int | None = None,
 ) -> Finished:
     """Run ``argv`` to its end and return its output.
 
-    ``timeout`` is in seconds. ``account`` are the arguments of ``Popen`` that run the child as another user. ``cwd``
+    ``timeout`` is in seconds. ``executable`` is the path of the program, if ``argv[0]`` is only its name; an observer
+    cannot follow it then. ``account`` are the arguments of ``Popen`` that run the child as another user. ``cwd``
     and ``env`` default to those of this process. Raises OSError if the program cannot be started, RunCancelled if the
     call is cancelled, and CommandExecutionError if the program writes more than ``limit`` bytes (default: the limit of
     `asyncstate.process.output`); then it is ended. If descriptors or processes are lacking, the program starts when
@@ -80,7 +82,7 @@ def run_child(
         cancel.check()
     output = Output(limit)
     with room.place(cancel) as place, _followed(argv, cwd, env, account) as command:
-        options = {"cwd": cwd, "env": env, "umask": umask, **(account or {})}
+        options = {"cwd": cwd, "env": env, "umask": umask, "executable": executable, **(account or {})}
         begin = partial(_Pipes.start, command, merged=merge_stderr, fed=stdin is not None, **options)
         process, lineage, pipes = place.start(begin)
         belong(lineage, cancel)

@@ -1,6 +1,6 @@
 """Command lines that a shell would only hand on, ``systemctl daemon-reload`` but not ``cd /srv && make``.
 
-The shell reads such a line, replaces itself by the program, and has cost as much as a short program does. So the
+The shell reads such a line and replaces itself by the program; its start costs as much as a short program. So the
 program is started directly, as GNU make does, with the environment that bash would leave it.
 """
 
@@ -21,20 +21,23 @@ _NAMES_OF_BASH = frozenset(
     """.split()
 )
 """Keywords and builtin commands, as far as they are words."""
-_SAME = frozenset({"true", "false"})
-"""Builtin commands that do the same as the program of that name, without arguments."""
+_SAME = frozenset({"/bin/true", "/usr/bin/true", "/bin/false", "/usr/bin/false"})
+"""Programs that do the same as the builtin command of that name, without arguments."""
 _VARIABLES_OF_BASH = re.compile(
-    r"BASH.*|COMP_.*|EPOCH.*|HISTCMD|IFS|LINENO|OPTERR|OPTIND|PPID|PS[0-4]|S?RANDOM|SHELLOPTS"
+    r"BASH.*|COMP_.*|EPOCH.*|HISTCMD|IFS|LINENO|OPTERR|OPTIND|POSIXLY_CORRECT|PPID|PS[0-4]|S?RANDOM|SHELLOPTS"
 )
 """Variables that bash obeys when it starts, or gives values of its own."""
 _LEVEL = re.compile(r"[1-9]\d?", re.ASCII)
 """A number of shells around this one that bash leaves alone."""
+_OF_SSH = frozenset({"SSH_CLIENT", "SSH2_CLIENT"})
+"""Variables with which the outermost bash of some systems, such as Debian, reads ``~/.bashrc``."""
 _LOCALES_WITHOUT_WARNING = {"", "C", "POSIX", "C.UTF-8"}
 
 
 class Direct(NamedTuple):
-    """The program in place of a shell: its arguments, the first as the line names it, and its environment."""
+    """A program in place of a shell: its path, its arguments, the first as the line names it, and its environment."""
 
+    program: str
     argv: list[str]
     env: dict[str, str]
 
@@ -45,20 +48,23 @@ def direct(line: str, shell: str, cwd: str, env: dict[str, str]) -> Direct | Non
     if not shell.endswith("/bash") or not _LINE.fullmatch(line):
         return None
     argv = line.split()
-    if argv[0] in _NAMES_OF_BASH and not (argv[0] in _SAME and len(argv) == 1):
+    if argv[0] in _NAMES_OF_BASH and line not in {"true", "false"}:
         return None
     if any(map(_VARIABLES_OF_BASH.fullmatch, env)) or env.get("LC_ALL", "") not in _LOCALES_WITHOUT_WARNING:
         return None
     level = env.get("SHLVL")
-    if level is not None and not _LEVEL.fullmatch(level):
+    if not _OF_SSH.isdisjoint(env) if level is None else not _LEVEL.fullmatch(level):
         return None
     program = _found(argv[0], env.get("PATH", ""))
-    if not program or (os.path.islink(shell) and os.path.basename(os.path.realpath(shell)) != "bash"):
+    if not program or (argv[0] in _NAMES_OF_BASH and program not in _SAME):
+        return None
+    if os.path.islink(shell) and os.path.basename(os.path.realpath(shell)) != "bash":
         return None
     own = {**env, "PWD": _folder(cwd, env.get("PWD", "")), "SHLVL": level or "0", "_": program}
-    if not os.path.isdir(own.get("OLDPWD", "")):
-        own.pop("OLDPWD", None)
-    return Direct(argv, own)
+    before = own.pop("OLDPWD", "")
+    if before and os.path.isdir(os.path.join(cwd, before)):
+        own["OLDPWD"] = before
+    return Direct(program, argv, own)
 
 
 def _found(program: str, path: str) -> str:
@@ -67,7 +73,7 @@ def _found(program: str, path: str) -> str:
         candidates = [program]
     else:
         folders = path.split(os.pathsep)
-        if not all(folder.startswith("/") for folder in folders):
+        if any(not folder.startswith("/") or folder.endswith("/") for folder in folders):
             return ""
         candidates = [f"{folder}/{program}" for folder in folders]
     return next((each for each in candidates if os.access(each, os.X_OK) and os.path.isfile(each)), "")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate import dunders
+from asyncstate.dunders.context import observer
 from asyncstate.errors import CommandExecutionError, InvocationError
 from asyncstate.process.child import run_child, start_detached
 
@@ -44,7 +45,10 @@ _LEVELS = {
 }
 _LONGEST_TEXT = 32 * os.sysconf("SC_PAGE_SIZE")
 """The kernel's limit on one argument or variable, with the NUL at its end."""
-_NOT_EXECUTED = {errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR}
+_NOT_EXECUTED = {
+    *(errno.E2BIG, errno.EACCES, errno.EISDIR, errno.ELIBBAD, errno.ELOOP, errno.ENOENT, errno.ENOEXEC, errno.ENOTDIR),
+    *(errno.EPERM, errno.ETXTBSY),
+}
 """The errors of a program that the kernel does not start."""
 _RESET_LOCALE = dict.fromkeys(
     (
@@ -160,9 +164,9 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
             account=become,
             timeout=timeout,
         )
-        is_line = options.python_shell is True and isinstance(cmd, str)
-        at_once = direct(cmd, shell, cwd, env) if is_line and account is None else None
-        done = None if at_once is None else _run_at_once(run, at_once)
+        is_line = options.python_shell is True and isinstance(cmd, str) and account is None
+        program = direct(cmd, shell, cwd, env) if is_line and observer.get() is None else None
+        done = None if program is None else _run_directly(run, program)
         if done is None:
             done = run(argv, env=env)
     except OSError as error:
@@ -191,10 +195,10 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
     return result
 
 
-def _run_at_once(run: Callable[..., Finished], program: Direct) -> Finished | None:
+def _run_directly(run: Callable[..., Finished], program: Direct) -> Finished | None:
     """Run a program without a shell; None if it does not start: a shell knows more ways, and has its own messages."""
     try:
-        return run(program.argv, env=program.env)
+        return run(program.argv, env=program.env, executable=program.program)
     except OSError as error:
         if error.errno not in _NOT_EXECUTED:
             raise

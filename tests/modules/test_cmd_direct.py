@@ -196,6 +196,13 @@ def test_an_ordinary_line_needs_no_shell(plugins, monkeypatch, bin_folder, line)
         ({}, "{0}/link"),
         ({"OLDPWD": "/gone"}, "/"),
         ({"OLDPWD": "/tmp"}, "/"),
+        ({"OLDPWD": "tmp"}, "/"),
+        ({"OLDPWD": "other"}, "{0}"),
+        ({"OLDPWD": ""}, "/"),
+        ({"POSIXLY_CORRECT": "1", "PWD": "/tmp/."}, "/tmp"),
+        ({"PATH": "{0}/:/usr/bin"}, "/"),
+        ({"PATH": "{0}//:/usr/bin"}, "/"),
+        ({"SHLVL": ""}, "/"),
         ({"SHLVL": "5"}, "/"),
         ({"SHLVL": "999"}, "/"),
     ],
@@ -204,6 +211,34 @@ def test_what_decides_in_the_shell_decides_without_it(plugins, monkeypatch, bin_
     env = {"PATH": "{0}:/usr/bin:/bin", **env}
     env = {name: value.format(bin_folder) for name, value in env.items()}
     assert_no_difference(plugins, monkeypatch, "shows a", env, cwd.format(bin_folder))
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "true", "false"])
+def test_no_other_program_of_the_path_runs_in_place_of_the_first(plugins, monkeypatch, bin_folder, tmp_path, name):
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    for other in ("true", "false"):
+        (tmp_path / "first" / other).write_text(SHOWS)
+        (tmp_path / "first" / other).chmod(0o755)
+    (tmp_path / "second" / name).write_text(SHOWS.replace("BEGIN {", 'BEGIN { print "the second"'))
+    (tmp_path / "second" / name).chmod(0o755)
+    path = f"{tmp_path}/first:{bin_folder}:{tmp_path}/second:/usr/bin:/bin"
+    assert_no_difference(plugins, monkeypatch, name, {"PATH": path}, "/")
+
+
+def test_a_program_that_is_being_written_has_an_exit_status(plugins, monkeypatch, tmp_path):
+    program = tmp_path / "busy"
+    shutil.copy("/bin/true", program)
+    with program.open("ab"):
+        assert_no_difference(plugins, monkeypatch, "busy", {"PATH": f"{tmp_path}:/usr/bin"}, "/")
+
+
+def test_the_settings_that_bash_reads_in_a_session_of_ssh_count(plugins, monkeypatch, bin_folder, tmp_path):
+    (tmp_path / ".bashrc").write_text("export OF_BASHRC=1")
+    env = {"PATH": f"{bin_folder}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    for name in ("SSH_CLIENT", "SSH2_CLIENT"):
+        for level in ({}, {"SHLVL": "1"}, {"SHLVL": "2"}):
+            assert_no_difference(plugins, monkeypatch, "shows", {**env, name: "1 2 3", **level}, "/")
 
 
 def test_every_keyword_and_builtin_of_bash_is_left_to_it():
