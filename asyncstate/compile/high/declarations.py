@@ -70,7 +70,6 @@ def exclusion(text: Any) -> Any:
 
 def fits_nothing(item: Any) -> str:
     """Return the warning about what is excluded and the tree does not have."""
-    item = exclusion(item)
     is_id = isinstance(item, dict) and "id" in item
     value = next(iter(item.values()), "") if isinstance(item, dict) else item
     return f"There is no {'ID' if is_id else 'SLS'} {str(value)!r} that could be excluded"

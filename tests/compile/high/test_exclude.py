@@ -74,7 +74,7 @@ def test_what_a_command_line_excludes():
 )
 def test_what_a_command_line_excludes_and_the_tree_does_not_have_is_told(exclude, warned):
     assert [(issue.message, issue.hint) for issue in plan(TREE, exclude=exclude).warnings] == warned
-    assert warned == [] or warned[0][0] == fits_nothing(exclude[0])
+    assert warned == [] or warned[0][0] == fits_nothing(exclusion(exclude[0]))
 
 
 @pytest.mark.parametrize("exclude", ["other", "o*", {"id": "far"}])
@@ -97,6 +97,10 @@ def test_what_the_tree_has_and_a_run_does_not_use_may_be_excluded(exclude):
         ),
         ("[{id: mne}]", ("There is no ID 'mne' that could be excluded", "did you mean 'mine'?")),
         ("[mine]", ("There is no SLS 'mine' that could be excluded", "it is an ID: write '- id: mine'")),
+        (
+            "['id:mine']",
+            ("There is no SLS 'id:mine' that could be excluded", "correct the name, or remove it from exclude"),
+        ),
         ("[t.b, 't.*', other, {id: far}]", None),
     ],
 )
