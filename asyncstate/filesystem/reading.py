@@ -45,13 +45,12 @@ def open_text(path: str, *, encoding: str = "utf-8", errors: str = "strict") -> 
 
 
 def read_lines(path: str) -> list[str]:
-    """Return the lines of a text file, without their ends. Raises as `open_read` does.
+    """Return the lines of a text file, without line feed and carriage return at their ends. Raises as `open_read`.
 
-    Only a line end ends a line, not all that ``str.splitlines`` splits at: what follows a form feed in a comment would
-    count when it is written back.
+    ``str.splitlines`` splits at more: the text behind a form feed in a comment would count when it is written back.
     """
-    with open_text(path, errors="surrogateescape") as file:
-        return [line.removesuffix("\n") for line in file]
+    with TextIOWrapper(open_read(path), encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        return [line.removesuffix("\n").removesuffix("\r") for line in file]
 
 
 def _checked(path: str) -> tuple[int, os.stat_result]:
