@@ -9,7 +9,6 @@ from asyncstate.data import edits
 from asyncstate.data.key_values import KeyValues
 from asyncstate.dunders import Row, changed, failed, is_dry_run, make_row, unchanged, would_change
 
-from . import texts
 from .arguments import expand
 
 
@@ -53,7 +52,7 @@ def keyvalue(
         text, codec, append_if_not_found = "", "utf-8", True
     edit = KeyValues({str(name): value for name, value in key_values.items()}, separator, count, uncomment)
     edit.key_ignore_case, edit.value_ignore_case, edit.prune = key_ignore_case, value_ignore_case, prune
-    for line in texts.lines(text):
+    for line in edits.lines_of(text):
         edit.take(line)
     if append_if_not_found:
         edit.append()

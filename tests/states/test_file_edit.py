@@ -261,6 +261,12 @@ def test_no_file_is_made_for_an_invalid_pattern(plugins, path, text, test):
     assert not path.exists()
 
 
+def test_a_key_behind_a_separator_in_a_comment_is_not_set(plugins, path):
+    path.write_bytes(b"# old\x0cA=9\nA=1\n")
+    row = plugins.state("file.keyvalue", name=str(path), key="A", value="2")
+    assert (row["result"], path.read_bytes()) == (True, b"# old\x0cA=9\nA=2\n")
+
+
 @pytest.mark.parametrize("state", ["comment", "uncomment"])
 @pytest.mark.parametrize("regex", ["(?s)a.*", "a$", "^", "$", "(", "a=1", "", "x*", "[ab]=1$", "gone"])
 @pytest.mark.parametrize("text", ["a=1\n", "a=1\r\n", "#a=1\r#b=1\r", "  a=1", "", "#a=1\n;a=1\n// a=1\n"])
