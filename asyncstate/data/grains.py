@@ -1,4 +1,4 @@
-"""Static grains by colon path: what setting one makes of the top-level grain that holds it."""
+"""Static grains by colon path: the new value of a top-level grain when a path below it is set."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def with_value(
 
 def _put_into_list(path: str, items: list[Any], step: str, value: Any, *, is_removed: bool) -> None:
     """Put a value where `paths.traverse` finds it: in mappings among the items, as an item, else in a new mapping."""
-    key = int(step) if step.lstrip("-").isdecimal() else step
+    try:
+        key: int | str = int(step)
+    except ValueError:
+        key = step
     holders = [item for item in items if isinstance(item, dict) and key in item]
     for holder in holders:
         if is_removed:
