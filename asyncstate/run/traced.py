@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Tracer(Protocol):
-    """What an extra notes of one run."""
+    """The notes of an extra on one run."""
 
     def of(self, node: int) -> Observer:
         """Return the observer of the calls of a node."""

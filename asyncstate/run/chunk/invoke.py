@@ -49,7 +49,7 @@ _MET = Verdict.MET
 
 
 class Invoker:
-    """Runs the chunks of one plan: decides what is called, by the verdict, before and after."""
+    """Runs the chunks of one plan: mod_init, attempts and mod_watch, as the verdict says."""
 
     def __init__(self, plan: Plan, supervisor: Supervisor, caller: Caller) -> None:
         self.plan = plan
