@@ -68,8 +68,9 @@ def exclusion(text: Any) -> Any:
     return {kind: name} if colon and kind in {"id", "sls"} and name else text
 
 
-def fits_nothing(item: Any) -> str:
-    """Return the warning about what is excluded and the tree does not have."""
+def fits_nothing(item: Any, *, typed: bool = False) -> str:
+    """Return the warning about an exclusion that the tree does not have. ``typed``: a text on a command line."""
+    item = exclusion(item) if typed else item
     is_id = isinstance(item, dict) and "id" in item
     value = next(iter(item.values()), "") if isinstance(item, dict) else item
     return f"There is no {'ID' if is_id else 'SLS'} {str(value)!r} that could be excluded"

@@ -74,7 +74,7 @@ def test_what_a_command_line_excludes():
 )
 def test_what_a_command_line_excludes_and_the_tree_does_not_have_is_told(exclude, warned):
     assert [(issue.message, issue.hint) for issue in plan(TREE, exclude=exclude).warnings] == warned
-    assert warned == [] or warned[0][0] == fits_nothing(exclusion(exclude[0]))
+    assert warned == [] or warned[0][0] == fits_nothing(exclude[0], typed=True)
 
 
 @pytest.mark.parametrize("exclude", ["other", "o*", {"id": "far"}])

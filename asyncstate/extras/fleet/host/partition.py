@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.compile.high.declarations import exclusion, fits_nothing
+from asyncstate.compile.high.declarations import fits_nothing
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
@@ -57,7 +57,7 @@ def host_plan(
         requires=tuple(msgspec.structs.replace(each, value=shown.text(each.value)) for each in plan.remote),
         checks=tuple((node.chunk, number) for number, node in _checks(plan)),
         orders=tuple((chunk.index, chunk.args[FLEET_ORDER]) for chunk in plan.chunks if FLEET_ORDER in chunk.args),
-        unfit=tuple(each for each in exclude if fits_nothing(exclusion(each)) in warned),
+        unfit=tuple(each for each in exclude if fits_nothing(each, typed=True) in warned),
         lanes=tuple((chunk.index, shown.text(lane)) for chunk in plan.chunks for lane in _lanes(chunk)),
     )
 
