@@ -24,6 +24,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError, PathRefuse
 from .._environ_overlay import effective_environ as _effective_environ  # noqa: TID252 - as `modules` for type checkers
 from . import _invocation
 from ._account import Account as _Account
+from ._direct import is_program as _is_program
 
 log = logging.getLogger(__name__)
 
@@ -401,10 +402,6 @@ def _chroot_mounts(root: str, binds: list[str]) -> list[tuple[str, str, str, str
     kinds = (("dev", "devtmpfs", "devtmpfs"), ("proc", "proc", "proc"), ("sys", "sysfs", "sysfs"))
     system = [(os.path.join(root, name), device, kind, "") for name, device, kind in kinds]
     return system + [(os.path.join(root, os.path.relpath(path, os.sep)), path, "", "default,bind") for path in binds]
-
-
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 _name_options()

@@ -76,7 +76,12 @@ def _found(program: str, path: str) -> str:
         if any(not folder.startswith("/") or folder.endswith("/") for folder in folders):
             return ""
         candidates = [f"{folder}/{program}" for folder in folders]
-    return next((each for each in candidates if os.access(each, os.X_OK) and os.path.isfile(each)), "")
+    return next(filter(is_program, candidates), "")
+
+
+def is_program(path: str) -> bool:
+    """Return whether a path is a file that may be executed."""
+    return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
 def _folder(cwd: str, inherited: str) -> str:

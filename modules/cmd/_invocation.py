@@ -20,7 +20,7 @@ from asyncstate.process.child import run_child, start_detached
 
 from .._environ_overlay import effective_environ  # noqa: TID252 - type checkers know this tree as `modules`
 from ._account import Account, login_environment
-from ._direct import direct
+from ._direct import direct, is_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
     if options.runas is None and call is not None:
         options.runas = call.runas
     shell = options.shell or default_shell()
-    if not os.access(shell, os.X_OK) or not os.path.isfile(shell):
+    if not is_program(shell):
         raise CommandExecutionError(f"The shell {shell} is not available")
     level = log_level(options.output_loglevel)
     cwd = _working_directory(options)
