@@ -53,10 +53,8 @@ def with_value(
 
 def _put_into_list(path: str, items: list[Any], step: str, value: Any, *, is_removed: bool) -> None:
     """Put a value where `paths.traverse` finds it: in mappings among the items, as an item, else in a new mapping."""
-    try:
-        key: int | str = int(step)
-    except ValueError:
-        key = step
+    index = paths.list_index(step)
+    key = step if index is None else index
     holders = [item for item in items if isinstance(item, dict) and key in item]
     for holder in holders:
         if is_removed:
@@ -65,14 +63,14 @@ def _put_into_list(path: str, items: list[Any], step: str, value: Any, *, is_rem
             holder[key] = value
     if holders:
         return
-    if isinstance(key, int):
-        if not -len(items) <= key < len(items):
-            raise CommandExecutionError(f"The key '{path}' is a list of {len(items)} items, which has no item {key}.")
-        items[key : key + 1 or None] = [] if is_removed else [value]
+    if index is not None:
+        if not -len(items) <= index < len(items):
+            raise CommandExecutionError(f"The key '{path}' is a list of {len(items)} items, which has no item {index}.")
+        items[index : index + 1 or None] = [] if is_removed else [value]
     elif not is_removed:
-        places = [index for index, item in enumerate(items) if item == step] or [len(items)]
-        for index in places:
-            items[index : index + 1] = [{step: value}]
+        places = [place for place, item in enumerate(items) if item == step] or [len(items)]
+        for place in places:
+            items[place : place + 1] = [{step: value}]
 
 
 def takes_items(grains: Mapping[str, Any], path: str, delimiter: str = paths.DELIMITER) -> bool:

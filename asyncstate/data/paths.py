@@ -52,10 +52,7 @@ def _in_mapping(data: Any, step: Any) -> Any:
 
 
 def _in_list(items: list[Any], step: Any) -> Any:
-    try:
-        index = int(step)
-    except (TypeError, ValueError):
-        index = None
+    index = list_index(step)
     wanted = step if index is None else index
     for item in items:
         if isinstance(item, dict) and wanted in item:
@@ -63,6 +60,14 @@ def _in_list(items: list[Any], step: Any) -> Any:
     if index is None or not -len(items) <= index < len(items):
         return MISSING
     return items[index]
+
+
+def list_index(step: Any) -> int | None:
+    """Return a step as the index of a list; None if it is a key only."""
+    try:
+        return int(step)
+    except (TypeError, ValueError):
+        return None
 
 
 def _as_yaml(step: Any) -> Any:
