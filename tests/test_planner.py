@@ -6,6 +6,7 @@ from collections import OrderedDict
 from types import MappingProxyType
 
 import pytest
+from odd_values import in_itself
 
 from asyncstate import CompileError, Settings, StateRuntime
 from asyncstate.errors import ArgumentError
@@ -119,15 +120,6 @@ def nested(levels):
     value = []
     for _ in range(levels):
         value = [value]
-    return value
-
-
-def in_itself(kind):
-    value = kind()
-    if isinstance(value, dict):
-        value["a"] = value
-    else:
-        value.append(value)
     return value
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from odd_values import in_itself
 from record_answers import read, recorded
 
 from asyncstate.config import Settings, default_files, load_settings
@@ -116,15 +117,6 @@ def test_library_use_resolves_relative_roots(tmp_path, monkeypatch):
     settings = Settings(file_roots={"base": ["srv/salt"], "dev": "other"})
     assert settings.file_roots == {"base": [f"{tmp_path}/srv/salt"], "dev": [f"{tmp_path}/other"]}
     assert settings.concurrency >= 4
-
-
-def in_itself(kind):
-    value = kind()
-    if isinstance(value, dict):
-        value["a"] = value
-    else:
-        value.append(value)
-    return value
 
 
 @pytest.mark.parametrize("option", FIELDS)

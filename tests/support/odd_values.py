@@ -18,6 +18,16 @@ class Boom(BaseException):
     """No Exception: what catches only those does not catch it."""
 
 
+def in_itself(kind):
+    """Return a list or dict that contains itself."""
+    value = kind()
+    if isinstance(value, dict):
+        value["a"] = value
+    else:
+        value.append(value)
+    return value
+
+
 class RaisingRepr:
     def __repr__(self):
         raise Boom("repr")
