@@ -9,7 +9,7 @@ from asyncstate.load.host import FunctionMap, ModuleView
 
 
 class RestrainedFunctions(Mapping[str, Callable[..., Any]]):
-    """The functions of a `FunctionMap`, of which a restraint replaces some; modules also as attributes."""
+    """The functions of a `FunctionMap`, some of them replaced by a restraint; modules also as attributes."""
 
     def __init__(self, functions: FunctionMap) -> None:
         self._functions = functions
