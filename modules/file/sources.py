@@ -192,7 +192,7 @@ def get_managed(
                 sig_backend=sig_backend,
             )
         except CommandExecutionError as error:
-            return "", {}, f"Unable to manage file: {error}"
+            return "", {}, str(error)
     elif remote and not skip_verify and not use_etag:
         return (
             "",

@@ -149,6 +149,10 @@ def test_a_file_already_right_is_right_in_a_dry_run_too(plugins, tmp_path):
             {"source": "http://127.0.0.1:1/x"},
             "Unable to manage file: Unable to verify upstream hash of source file http://127.0.0.1:1/x, please set source_hash or set skip_verify to True",
         ),
+        (
+            {"source": "http://127.0.0.1:1/x", "source_hash": "http://127.0.0.1:1/sums"},
+            "Unable to manage file: Source hash file http://127.0.0.1:1/sums not found",
+        ),
     ],
 )
 def test_bad_arguments_change_nothing(plugins, tmp_path, arguments, comment):
