@@ -65,9 +65,12 @@ def managed(name: str, ppa: Any = None, copr: Any = None, aptkey: bool = True, *
     repo, arguments = _definition(name, ppa, copr, kwargs)
     try:
         before = __salt__["pkg.get_repo"](repo=repo, **arguments)
-        wanted = _expected(repo, arguments)
     except (CommandExecutionError, InvocationError) as error:
         return failed(name, f"Failed to examine repo '{name}': {error}")
+    try:
+        wanted = _expected(repo, arguments)
+    except (CommandExecutionError, InvocationError) as error:
+        return failed(name, f"Failed to configure repo '{name}': {error}")
     others = _others_in_file(repo, kwargs) if before else []
     if before and not others and not _differs(before, wanted, arguments):
         return unchanged(name, f"Package repo '{name}' already configured")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
@@ -20,6 +21,7 @@ from ._sources import LineSource, Source, SourceLists, StanzaSource, is_true
 Repo = dict[str, Any]
 
 _PPA = "deb http://ppa.launchpad.net/{0}/{1}/ubuntu {2} main"
+_INVALID = "Name {} is not valid. This must be the complete repo entry as seen in the sources file"
 _BOTH = "both keyserver and keyid options required."
 _SETTABLE = ("comps", "disabled", "architectures", "signedby", "trusted")
 
@@ -37,7 +39,10 @@ def list_repos(**kwargs: Any) -> dict[str, list[Repo]]:
 
 def get_repo(repo: str, **kwargs: Any) -> Repo:
     """Return the source that a one-line definition names, {} if there is none. One common component is enough."""
-    wanted = _entry(repo)
+    try:
+        wanted = _entry(repo)
+    except CommandExecutionError:  # what is no definition is no source
+        return {}
     for repos in list_repos().values():
         for found in repos:
             if (found["type"], found["uri"].rstrip("/"), found["dist"]) != (
@@ -98,7 +103,7 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
     """
     if repo.startswith("ppa:"):
         return _add_ppa(repo, **kwargs)
-    wanted = _entry(repo)
+    wanted = _new_entry(repo)
     _check_lines(kwargs)
     _fetch_keys(wanted.signedby, saltenv, aptkey=aptkey, **kwargs)
     source, lists = _changed_lists(wanted, aptkey, kwargs)
@@ -118,7 +123,7 @@ def repo_refusal(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs
     if repo.startswith("ppa:"):
         return ""
     try:
-        wanted = _entry(repo)
+        wanted = _new_entry(repo)
         _check_lines(kwargs)
         _check_keys(wanted.signedby, saltenv, kwargs)
         source, lists = _changed_lists(wanted, aptkey, kwargs)
@@ -168,7 +173,7 @@ def _unreadable(lists: SourceLists) -> str:
 
 def expand_repo_def(repo: str, **kwargs: Any) -> Repo:
     """Return a source as `get_repo` would return it after `mod_repo` with the same arguments."""
-    wanted = _entry(repo)
+    wanted = _new_entry(repo)
     _check_lines(kwargs)
     source = _new_source(wanted, str(kwargs.get("file") or _sources.SOURCES_LIST))
     _apply(source, wanted, kwargs)
@@ -204,14 +209,18 @@ def _entry(repo: str) -> LineSource:
             raise CommandExecutionError(f'cannot parse "ppa:" style repo definitions: {repo}')
         owner, _, name = repo[4:].partition("/")
         repo = _PPA.format(owner, name, __grains__.get("oscodename"))
-    try:
+    with suppress(InvocationError):
         entry = LineSource(repo)
-    except InvocationError as error:
-        raise CommandExecutionError(f"Error: repo '{repo}' is not a well formatted definition") from error
-    if entry.invalid:
-        raise CommandExecutionError(
-            f"Name {repo} is not valid. This must be the complete repo entry as seen in the sources file"
-        )
+        if not entry.invalid:
+            return entry
+    raise CommandExecutionError(_INVALID.format(repo))
+
+
+def _new_entry(repo: str) -> LineSource:
+    """Return a definition to write. Raises CommandExecutionError also if apt would read no sources because of it."""
+    entry = _entry(repo)
+    if not entry.is_readable:
+        raise CommandExecutionError(_INVALID.format(repo))
     return entry
 
 

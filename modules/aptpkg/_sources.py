@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 SOURCES_LIST = "/etc/apt/sources.list"
 SOURCES_PARTS = "/etc/apt/sources.list.d"
 
-_TYPES = {"deb", "deb-src", "rpm", "rpm-src"}
+_TYPES_OF_APT = {"deb", "deb-src"}
+_TYPES = {*_TYPES_OF_APT, "rpm", "rpm-src"}
 _OPTIONS = re.compile(r"\[([^\]]*)\]")
 
 
@@ -39,14 +40,17 @@ class LineSource:
         text, _, self.comment = self.line.lstrip("#").strip().partition("#")
         options = _OPTIONS.search(text)
         words = (text.replace(options[0], " ", 1) if options else text).split()
-        self.invalid = not words or words[0] not in _TYPES
+        self.invalid = not words or words[0] not in _TYPES or any(word.startswith("[") for word in words[1:2])
         if not self.invalid and len(words) < 3:
             if not self.disabled:
                 raise InvocationError(f"Invalid repository definition: {text.strip()}")
             self.invalid = True
         self.type, self.uri, self.dist = words[:3] if not self.invalid else ("", "", "")
         self.comps = words[3:]
-        self._options = dict(_option(word) for word in options[1].split()) if options else {}
+        given = options[1].split() if options else []
+        self.is_readable = self.type in _TYPES_OF_APT and all("=" in word for word in given)
+        """Whether apt reads the line: one such line that it does not read keeps it from any work."""
+        self._options = dict(map(_option, given))
         self._read = self.canonical()
 
     @property

@@ -167,12 +167,31 @@ def test_arguments_that_contradict_each_other(harness, etc, arguments, comment):
     assert not (etc / "sources.list").exists()
 
 
-@pytest.mark.parametrize("name", ["deb http://x", "nonsense", "ppa:me/mine", ""])
-def test_a_name_that_is_no_source(harness, name):
-    row = harness.state("pkgrepo.managed", name=name)
-    assert row["result"] is False
-    assert row["comment"].startswith(f"Failed to examine repo '{name}': ")
-    assert harness.state("pkgrepo.absent", name=name)["result"] is False
+_PPA = 'cannot parse "ppa:" style repo definitions: ppa:me/mine'
+_NO_ENTRY = "Name {} is not valid. This must be the complete repo entry as seen in the sources file"
+_NO_SOURCES = [
+    # Recorded from Salt 3008.4, which writes the last two, so that apt reads no sources any more.
+    ("deb http://x", _NO_ENTRY),
+    ("deb", _NO_ENTRY),
+    ("nonsense", _NO_ENTRY),
+    ("one two three", _NO_ENTRY),
+    ("ppa:me/mine", _PPA),
+    ("", _NO_ENTRY),
+    ("deb [arch=amd64 http://x stable main", _NO_ENTRY),
+    ("deb [arch] http://x stable main", _NO_ENTRY),
+    ("rpm http://x stable main", _NO_ENTRY),
+]
+
+
+@pytest.mark.parametrize("test", [False, True])
+@pytest.mark.parametrize(("name", "problem"), _NO_SOURCES)
+def test_a_name_that_is_no_source(harness, etc, name, problem, test):
+    row = harness.state("pkgrepo.managed", test=test, name=name)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"] == f"Failed to configure repo '{name}': {problem.format(name)}"
+    assert not (etc / "sources.list").exists()
+    row = harness.state("pkgrepo.absent", test=test, name=name)
+    assert (row["result"], row["changes"], row["comment"]) == (True, {}, f"Package repo {name} is absent")
 
 
 def test_without_apt_key_a_source_names_its_key(harness, etc):
