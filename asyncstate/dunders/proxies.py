@@ -41,6 +41,9 @@ class _MappingDunder(MutableMapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return key in self._target()
 
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._target().get(key, default)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target(), name)
 
@@ -74,6 +77,9 @@ class _ContextDunder(_MappingDunder):
 
     def __getitem__(self, key: str) -> Any:
         return current.get().retcode if key == "retcode" else super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return current.get().retcode if key == "retcode" else super().get(key, default)
 
     def __setitem__(self, key: str, value: Any) -> None:
         if key == "retcode":

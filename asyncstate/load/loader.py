@@ -97,6 +97,7 @@ class LazyLoader:
     ) -> None:
         self.kind = kind
         self._folders = tuple(folders)
+        self._places = tuple(os.path.join(folder.path, "") for folder in self._folders)
         self._context = context
         self._disabled = tuple(disabled)
         self._providers = dict(providers or {})
@@ -208,8 +209,7 @@ class LazyLoader:
     def has_place_for(self, path: str) -> bool:
         """Return whether a plugin at a path, or below it, would be loaded."""
         path = os.path.join(os.path.normpath(path), "")
-        folders = (os.path.join(folder.path, "") for folder in self._folders)
-        return any(path.startswith(folder) or folder.startswith(path) for folder in folders)
+        return path.startswith(self._places) or any(place.startswith(path) for place in self._places)
 
     def register(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
         """Offer ``func`` of the application as ``module.function``; it hides a plugin's function of that name."""

@@ -202,10 +202,11 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
         made += _of_zone(chunk)
     else:
         made = [*_of_relations(chunk), *_of_things(chunk, footprint)]
-    files = files_with_entries(chunk, footprint) if chunk.function in ENTRIES else ()
-    is_sure = chunk.state == "cron" or (len(files) == 1 and chunk.state != "pkgrepo")  # its line may be elsewhere
-    left = FILE if is_sure else Marked(FILE, PERHAPS)
-    made += [(file, f"{PATH}{file}", left) for file in files]
+    if chunk.function in ENTRIES:
+        files = files_with_entries(chunk, footprint)
+        is_sure = chunk.state == "cron" or (len(files) == 1 and chunk.state != "pkgrepo")  # its line may be elsewhere
+        left = FILE if is_sure else Marked(FILE, PERHAPS)
+        made += [(file, f"{PATH}{file}", left) for file in files]
     yield from made
     yield from _of_accounts(chunk, footprint, made)
 
@@ -236,7 +237,8 @@ def _of_accounts(
     chunk: LowChunk, footprint: Footprint, made: list[tuple[str, str, Any]]
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield that the users and groups are there without which a state that makes something fails."""
-    needed = {name.partition("#")[0] for name in footprint.everything() if name.startswith(_ACCOUNTS)}
+    touched = (*footprint.reads, *footprint.writes, *footprint.makes)
+    needed = {name.partition("#")[0] for name in touched if name.startswith(_ACCOUNTS)}
     if chunk.state == "cmd":
         runas = chunk.args.get("runas") if chunk.fun in {"run", "script"} and not made else None
         needed = {f"user:{runas}"} if runas else set()

@@ -128,8 +128,12 @@ def clashes(
     _add_folders(claimed, steps, chunks, known, sources)
     found: dict[tuple[int, int], Clash] = {}
     barring = set[int]()
+    claimed_above = _ClaimedFolders(claimed)
     for (thing, resource), own in claimed.items():
-        above = [*_above_it(claimed, resource, own, barring)] if thing.startswith("/") else []
+        folders = claimed_above(resource.removeprefix(PATH)) if thing.startswith("/") else ()
+        if len(own) == 1 and not folders:
+            continue
+        above = [claim for folder in folders for claim in _above_it(claimed, folder, own, barring)]
         ordered = sorted((*own, *above), key=lambda claim: claim.chunk.index)
         binding = [claim for claim in ordered if binds(claim.value)]
         if not binding or len({claim.value for claim in ordered}) == 1:
@@ -336,16 +340,31 @@ def _touches(footprint: Footprint, resource: str) -> bool:
     return False
 
 
-def _above_it(claimed: Claims, resource: str, own: Sequence[Claim], barring: set[int]) -> Iterator[Claim]:
+class _ClaimedFolders:
+    """Finds the folders above a path to which there are claims."""
+
+    def __init__(self, claimed: Claims) -> None:
+        self._claimed = frozenset(thing for thing, resource in claimed if resource == f"{PATH}{thing}")
+        self._above: dict[str, list[str]] = {}
+
+    def __call__(self, path: str) -> list[str]:
+        """Return the claimed folders above a path, from the nearest to the top."""
+        folder = path.rpartition("/")[0]
+        above = self._above.get(folder)
+        if above is None:
+            above = self._above[folder] = [each for each in folders_above(path) if each in self._claimed]
+        return above
+
+
+def _above_it(claimed: Claims, folder: str, own: Sequence[Claim], barring: set[int]) -> Iterator[Claim]:
     """Yield the claims that a folder above a path is gone, or a file by other states than ``barring``."""
-    for path in folders_above(resource.removeprefix(PATH)):
-        for chunk, value in claimed.get((path, f"{PATH}{path}"), ()):
-            if how(value) == LINK:
-                yield from _through(claimed, Claim(chunk, value), path, own, barring)
-            elif value == GONE and how(value) not in {CLEANED, PERHAPS}:
-                yield Claim(chunk, value)
-            elif value == FILE and chunk.index not in barring:
-                yield Claim(chunk, Marked(GONE, BARRED))
+    for chunk, value in claimed[folder, f"{PATH}{folder}"]:
+        if how(value) == LINK:
+            yield from _through(claimed, Claim(chunk, value), folder, own, barring)
+        elif value == GONE and how(value) not in {CLEANED, PERHAPS}:
+            yield Claim(chunk, value)
+        elif value == FILE and chunk.index not in barring:
+            yield Claim(chunk, Marked(GONE, BARRED))
 
 
 def _through(claimed: Claims, link: Claim, path: str, own: Sequence[Claim], barring: set[int]) -> Iterator[Claim]:

@@ -296,7 +296,7 @@ def _compare_entries(known: list[Footprint], module_of: Callable[[int], str]) ->
     named_by: dict[str, set[str]] = {}
     with_entries = []
     for number, footprint in enumerate(known):
-        files = [_file_of(name) for name in (*footprint.reads, *footprint.writes) if _is_entry_of_file(name)]
+        files = _files_with_entries(footprint)
         if files:
             with_entries.append(number)
             for file in files:
@@ -309,13 +309,15 @@ def _compare_entries(known: list[Footprint], module_of: Callable[[int], str]) ->
 
 def _only_entries(footprint: Footprint) -> tuple[str, ...]:
     """Return the paths of files in which a state touches single entries only."""
-    names = (*footprint.reads, *footprint.writes)
-    files = dict.fromkeys(_file_of(name) for name in names if _is_entry_of_file(name))
-    return tuple(file.removeprefix(PATH) for file in files if file not in names) if files else ()
+    files = dict.fromkeys(_files_with_entries(footprint))
+    names = (*footprint.reads, *footprint.writes) if files else ()
+    return tuple(file.removeprefix(PATH) for file in files if file not in names)
 
 
-def _is_entry_of_file(name: str) -> bool:
-    return ENTRY in name and name.startswith(PATH) and f"/{ENTRY}" not in name
+def _files_with_entries(footprint: Footprint) -> list[str]:
+    """Return the file of each entry of a file that a state reads or writes."""
+    entries = [name for name in (*footprint.reads, *footprint.writes) if ENTRY in name]
+    return [_file_of(name) for name in entries if name.startswith(PATH) and f"/{ENTRY}" not in name]
 
 
 def _file_of(name: str) -> str:
@@ -356,6 +358,7 @@ def add_footprints(
     own = known.copy()
     _share_in_groups(builder, known)
     builder.entries = {number: files for number, each in enumerate(known) if (files := _only_entries(each))}
+    written = {name.partition(ENTRY)[0] for footprint in known for name in footprint.writes}
     for node in nodes:
         what = builder.nodes[node]
         if what.kind is _CHUNK:
@@ -365,8 +368,10 @@ def add_footprints(
             chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
             joins = None
-        if touched.reads or touched.writes or touched.makes or joins is not None:
-            waiting = board.touch(node, touched.reads, touched.writes, touched.makes, touched.leaves, together=joins)
+        # A plain name that is only read orders nothing.
+        reads = [name for name in touched.reads if name.startswith(PATH) or name.partition(ENTRY)[0] in written]
+        if reads or touched.writes or touched.makes or joins is not None:
+            waiting = board.touch(node, reads, touched.writes, touched.makes, touched.leaves, together=joins)
             for before, resources in waiting.always.items():
                 if not dag.sources(before, node):
                     dag.add(before, node, FOOTPRINT, resources)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks, plain_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 _MOST_NAMES = 64
 """The number of names of a path up to which each counts; above, their folders do."""
@@ -54,6 +54,8 @@ class LinkedPaths:
         self._made: dict[str, dict[str, None]] = {}
         self._below: dict[str, dict[str, None]] = {}
         self._known: dict[str, tuple[str, ...]] = {}
+        self._alone: set[str] = set()
+        """Names of paths without other names."""
         self._copied: dict[str, dict[str, None]] = {}
         copies = [(plain_path(place), plain_path(source)) for place, source in copies]
         for place, source in copies:
@@ -72,7 +74,7 @@ class LinkedPaths:
         for path in list(self._made):
             self._add_below(path)
 
-    def all_names(self, names: tuple[str, ...], own: Iterable[str] = ()) -> tuple[str, ...]:
+    def all_names(self, names: tuple[str, ...], own: Collection[str] = ()) -> tuple[str, ...]:
         """Return the names of resources with all other names of each path.
 
         ``own`` are links that the state itself makes: such a path is the link, not what it leads to.
@@ -81,18 +83,26 @@ class LinkedPaths:
             return names
         more: dict[str, None] = {}
         for name in names:
-            if name.startswith("path:/"):
-                path, rest = _split(name)
-                more.update((_name(other, rest), None) for other in self._others_of(path, own))
-                if ENTRY in path:
-                    file, mark, entry = path.partition(ENTRY)
-                    more.update((_name(other, f"{mark}{entry}{rest}"), None) for other in self._others_of(file, own))
-                if rest == TREE and self._below:
-                    more.update((_name(target, TREE), None) for target in self._below.get(path, ()))
+            if name.startswith("path:/") and (own or name not in self._alone):
+                others = self._other_names(name, own)
+                if others:
+                    more.update(others)
+                elif not own:
+                    self._alone.add(name)
         if not more:
             return names
         known = set(names)
         return (*names, *(name for name in more if name not in known))
+
+    def _other_names(self, name: str, own: Collection[str]) -> dict[str, None]:
+        path, rest = _split(name)
+        others = dict.fromkeys(_name(other, rest) for other in self._others_of(path, own))
+        if ENTRY in path:
+            file, mark, entry = path.partition(ENTRY)
+            others.update((_name(other, f"{mark}{entry}{rest}"), None) for other in self._others_of(file, own))
+        if rest == TREE and self._below:
+            others.update((_name(target, TREE), None) for target in self._below.get(path, ()))
+        return others
 
     def _taken_along(self, found: list[tuple[str, str]], copies: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Yield the links of the tree that are copied, or are in what is copied, at their new places."""
@@ -112,7 +122,7 @@ class LinkedPaths:
                     insort(links, path)
                 said.setdefault(path, {}).update(dict.fromkeys(targets))
 
-    def _others_of(self, path: str, own: Iterable[str]) -> Iterable[str]:
+    def _others_of(self, path: str, own: Collection[str]) -> Iterable[str]:
         if path not in own:
             return self._others(path)
         folder, link = posixpath.split(path)
@@ -136,14 +146,12 @@ class LinkedPaths:
 
     def _others(self, path: str) -> tuple[str, ...]:
         """Return the other names of a path."""
+        if not (self._made or self._copied):
+            real = self._links(path) if self._links is not None else path
+            return (real,) if real != path else ()
         known = self._known.get(path)
         if known is None:
-            if not (self._made or self._copied):
-                real = self._links(path) if self._links is not None else path
-                known = (real,) if real != path else ()
-            else:
-                known = self._followed(path)
-            self._known[path] = known
+            known = self._known[path] = self._followed(path)
         return known
 
     def _followed(self, path: str) -> tuple[str, ...]:

@@ -120,6 +120,8 @@ class Resources:
     def __init__(self) -> None:
         self._names: dict[str, Place] = {}
         self._root: Place = Place(f"{PATH}/")
+        self._folders: dict[str, list[Place]] = {"": [self._root]}
+        """The places down to the folders whose files were asked for, by path."""
         for path in ALWAYS_THERE:
             self.places(path)[-1].lasting = True
 
@@ -140,24 +142,32 @@ class Resources:
         path = path.removesuffix("**")
         if "/." in path or path.startswith("."):
             path = posixpath.normpath("/" + path)
-        place = self._root
-        places = [place]
-        for part in path.split("/"):
-            if not part:
-                continue
-            file, _, entry = part.partition(ENTRY)
-            if place.is_entry or not (file and entry):
-                file, entry = part, ""
-            below = place.children.get(file)
-            if below is None:
-                name = f"{place.name}{file}" if place is self._root else f"{place.name}/{file}"
-                below = place.children[file] = Place(name, is_entry=place.is_entry)
-            place = below
-            places.append(place)
-            if entry:
-                place = self._entry(place, entry)
-                places.append(place)
+        folder, _, part = path.rpartition("/")
+        above = self._folders.get(folder)
+        if above is None:
+            above = [self._root]
+            for each in folder.split("/"):
+                self._add_part(above, each)
+            self._folders[folder] = above
+        places = above.copy()
+        self._add_part(places, part)
         return places
+
+    def _add_part(self, places: list[Place], part: str) -> None:
+        """Append the place of one part of a path, and of the entry in it, to the places of the folder."""
+        if not part:
+            return
+        place = places[-1]
+        file, _, entry = part.partition(ENTRY)
+        if place.is_entry or not (file and entry):
+            file, entry = part, ""
+        below = place.children.get(file)
+        if below is None:
+            name = f"{place.name}{file}" if place is self._root else f"{place.name}/{file}"
+            below = place.children[file] = Place(name, is_entry=place.is_entry)
+        places.append(below)
+        if entry:
+            places.append(self._entry(below, entry))
 
     def _named(self, name: str) -> list[Place]:
         """Return the place of a plain name; for an entry, the places of the name and of the enclosing entries, too."""
