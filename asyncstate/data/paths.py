@@ -54,7 +54,7 @@ def _in_mapping(data: Any, step: Any) -> Any:
 def _in_list(items: list[Any], step: Any) -> Any:
     index = list_index(step)
     wanted = step if index is None else index
-    for item in items:
+    for item in list.__iter__(items):  # the iterator of a plugin's own list may be endless
         if isinstance(item, dict) and wanted in item:
             return item[wanted]
     if index is None or not -len(items) <= index < len(items):

@@ -10,11 +10,12 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data.paths import traverse
 from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.model.encode import plain
 from asyncstate.process.descriptors import is_refusal
-from asyncstate.run.chunk.slots import fill_slots, traverse
+from asyncstate.run.chunk.slots import fill_slots
 from asyncstate.run.rows import WrongInTree
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _call(kind: str, entry: Mapping[str, Any], salt: Mapping[str, Any]) -> tuple
     context.retcode = 0
     value = function(*arguments, **keywords)
     if entry.get("get_return"):
-        value = traverse(value, entry["get_return"], ":")
+        value = traverse(value, entry["get_return"])
     return value, context.retcode
 
 

@@ -73,26 +73,14 @@ def evaluate(slot: str, salt: Mapping[str, Any]) -> Any:
     expression, tilde, suffix = parts[2].partition("~")
     path = expression[expression.rfind(")") + 1 :]
     if "." in path:
-        value = traverse(value, path.split(".", 1)[1].strip(), ".")
+        from asyncstate.data.paths import traverse  # noqa: PLC0415 - few runs have slots
+
+        value = traverse(value, path.split(".", 1)[1].strip(), delimiter=".")
     if tilde and isinstance(value, str):
         suffix = suffix.strip()
         if len(suffix) > 1 and suffix[0] == suffix[-1] and suffix[0] in "\"'":
             suffix = suffix[1:-1]
         value += suffix
-    return value
-
-
-def traverse(value: Any, path: Any, delimiter: str) -> Any:
-    """Follow a path of keys and list indexes, given as text or a list; return None if it leads nowhere."""
-    for key in [str(key) for key in path] if isinstance(path, (list, tuple)) else str(path).split(delimiter):
-        if isinstance(value, dict):
-            if key not in value:
-                return None
-            value = value[key]
-        elif isinstance(value, (list, tuple)) and key.lstrip("-").isdigit() and -len(value) <= int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return None
     return value
 
 

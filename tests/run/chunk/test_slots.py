@@ -1,6 +1,6 @@
 import pytest
 
-from asyncstate.run.chunk.slots import evaluate, fill_slots, has_slot, parse_call, traverse
+from asyncstate.run.chunk.slots import evaluate, fill_slots, has_slot, parse_call
 
 SALT = {
     "test.echo": lambda text: text,
@@ -58,11 +58,3 @@ def test_has_slot(value, expected):
 @pytest.mark.parametrize("text", ["m.f", "(a)", "m.f(a", "m.f(a]", "m.f([a)", "m.f(']"])
 def test_what_is_no_call(text):
     assert parse_call(text) is None
-
-
-def test_traverse_follows_keys_and_indexes():
-    assert traverse({"a": [{"b": 1}]}, "a:0:b", ":") == 1
-    assert traverse({"a": [1]}, "a:5", ":") is None
-    assert traverse("text", "a", ":") is None
-    assert traverse({"a": [{"b": 1}]}, ["a", 0, "b"], ":") == 1
-    assert traverse({"1": 2}, 1, ":") == 2
