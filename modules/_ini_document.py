@@ -167,14 +167,19 @@ def parse(text: str, separator: str, *, tight: bool = False) -> Section:
     return document
 
 
-def require_own_lines(wanted: Mapping[Any, Any]) -> None:
-    """Raise CommandExecutionError for names and values that would be read as other options or sections."""
+def require_fit(wanted: Mapping[Any, Any], known: Mapping[str, Any]) -> None:
+    """Raise CommandExecutionError for data that would be read as other options or sections, or replace a section.
+
+    ``known`` are the options and sections that there are.
+    """
     for name, value in wanted.items():
         if len(str(name).splitlines()) > 1 or str(name).endswith("\n"):
             raise CommandExecutionError(f"{name!r}: the name of an option or section is one line")
         if isinstance(value, dict):
-            require_own_lines(value)
+            require_fit(value, {})
             continue
+        if isinstance(known.get(name), dict):
+            raise CommandExecutionError(f"{name} is a section, and {value!r} is no mapping of options")
         for line in str(value).splitlines()[1:]:
             if line.strip() and (not line[0].isspace() or _HEADER.match(line)):
                 raise CommandExecutionError(

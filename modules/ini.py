@@ -45,21 +45,22 @@ def set_option(
 
     Returns ``before`` and ``after`` of the changed options. The file is rewritten with uniform blanks around
     separators, or with ``no_spaces`` none. CommandExecutionError for data that would be read as another option or
-    section: a name of several lines, or a value whose further lines are not indented or look like a section.
+    section: a name of several lines, or a value whose further lines are not indented or look like a section; and for
+    a value in place of a section's options.
     """
     wanted = sections or {}
-    require_own_lines(wanted)
 
     def merge(whole: document.Section, edit: Editing) -> dict[str, Any]:
+        require_fit(wanted, whole)
         return whole.merge(wanted, edit.place)
 
     changes: dict[str, Any] = _edit(file_name, merge, separator, encoding, tight=no_spaces)
     return changes
 
 
-def require_own_lines(sections: dict[str, Any]) -> None:
-    """Raise the CommandExecutionError that `set_option` would."""
-    document.require_own_lines(sections)
+def require_fit(sections: dict[str, Any], known: dict[str, Any]) -> None:
+    """Raise the CommandExecutionError that `set_option` would for a file with these options and sections."""
+    document.require_fit(sections, known)
 
 
 def remove_option(

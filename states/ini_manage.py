@@ -57,8 +57,8 @@ def options_present(
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     wanted = dict(_flat(sections or {}))
-    __salt__["ini.require_own_lines"](wanted)
     current = __salt__["ini.get_ini"](**file)
+    __salt__["ini.require_fit"](wanted, current)
     if is_dry_run():
         steps = [*(_surplus_steps(wanted, current) if strict and wanted else []), *_steps(wanted, current)]
         if filesystem.foretells():
@@ -80,7 +80,8 @@ def options_absent(
 ) -> Row:
     """Make sure that the file ``name`` does not have these options: ``{section: [option, …]}``.
 
-    ``{"": [option, …]}`` are options outside any section. As in Salt, a file that is missing is made, an empty one. ::
+    A text counts as a list of one. ``{"": [option, …]}`` are options outside any section. As in Salt, a file that is
+    missing is made, an empty one, and options that are no list have one value in the changes. ::
 
         /etc/app.ini:
           ini.options_absent:
@@ -91,9 +92,12 @@ def options_absent(
     if not os.path.isabs(name):
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
+    current = __salt__["ini.get_ini"](**file)
+    for section, options in (sections or {}).items():
+        if not isinstance(options, (str, list, tuple, dict)) and isinstance(current.get(section), dict):
+            return failed(name, f"{section} is a section, and {options!r} is no list of options")
     if is_dry_run():
         if filesystem.foretells() and not os.path.exists(name):
-            __salt__["ini.get_ini"](**file)  # refuses unreadable files
             return _unwritable(name) or would_change(name, "An empty file is set to be made.")
         steps, needed = [], False
         for section, option in _options(sections or {}):
@@ -105,7 +109,11 @@ def options_absent(
     changes: dict[str, Any] = {}
     for section, option in _options(sections or {}):
         value = __salt__["ini.remove_option"](section=section, option=option, **file)
-        if value is not None:
+        if value is None:
+            continue
+        if isinstance((sections or {}).get(section), (str, dict)):
+            changes[section] = value
+        else:
             changes.setdefault(section, {})[option] = value
     return _row(name, changes)
 
@@ -260,6 +268,8 @@ def _options(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for section, options in sections.items():
         if isinstance(options, (list, tuple, dict)):
             yield from ((section, str(option)) for option in options)
+        elif isinstance(options, str):
+            yield section, options
         else:
             yield "", section
 

@@ -18,7 +18,14 @@ from asyncstate.dunders.context import Additions
 from asyncstate.errors import CommandExecutionError
 from asyncstate.filesystem import replacement
 
-CASES = recorded("ini", but=("empty section name", "options absent without a section", "sections present"))
+# Where Salt's dry run foretells something else than happens, or Salt fails with an exception of Python.
+OTHERWISE = (
+    "options absent, a text",
+    "options absent, a mapping",
+    "options absent, null for a section",
+    "a text in place of a section",
+)
+CASES = recorded("ini", but=("empty section name", "options absent without a section", "sections present", *OTHERWISE))
 
 
 @pytest.fixture
@@ -40,6 +47,14 @@ def file(tmp_path):
 @pytest.mark.parametrize("case", CASES)
 def test_the_rows_of_salt(plugins, case):
     assert replay(plugins, CASES[case]) == expected(CASES[case])
+
+
+@pytest.mark.parametrize("case", OTHERWISE)
+def test_the_real_rows_of_salt_without_their_comments(plugins, case):
+    salt = recorded("ini")[case]
+    (dry, *rows), after = replay(plugins, salt)
+    assert ([row[:2] for row in rows], after) == ([row[:2] for row in salt["rows"][1:]], salt["after"])
+    assert dry[0] is (None if rows[0][0] else False)
 
 
 def test_a_section_without_a_name_is_none(plugins, file):
