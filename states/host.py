@@ -38,7 +38,8 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     """Make sure that ``name`` belongs to an address, or to all of several; with ``clean`` to no other.
 
     A ``name`` with blanks is several names, as in the file.
-    ``comment`` is put at the end of the address's line.
+    ``comment`` is put at the end of the address's line. As in Salt, a new name has it among its changes, even if the
+    line has it already.
     """
     if filesystem.judges() and (problem := _unfit("an entry of /etc/hosts", (name, comment))):
         return failed(name, problem)
@@ -57,12 +58,12 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
             elif named:
                 row.setdefault("warnings", []).append(_elsewhere(name, address))
             continue
-        outdated = bool(comment) and entry.get("comment") != comment
+        commented = bool(comment) and not (named and entry.get("comment") == comment)
         if not named:
             to_add.append(address)
-        elif not outdated:
+        elif not commented:
             comments.append(f"Host {name} ({address}) already present")
-        if outdated:
+        if commented:
             to_comment.append(address)
     invalid = [address for address in to_add if not _is_address(address)]
     if invalid:

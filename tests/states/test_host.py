@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 from asyncstate.states import host
 from plugin_harness import PluginHarness
+from recorded_states import expected, recorded, replay
 
+CASES = recorded("host")
 TABLE = "# local\n127.0.0.1\tlocalhost\n10.0.0.1\t\tweb www # front\n"
 
 
@@ -17,10 +19,15 @@ def table(tmp_path):
 @pytest.fixture
 def plugins(tmp_path, table):
     harness = PluginHarness(tmp_path)
-    harness.salt["config.option"] = lambda key: str(table) if key == "hosts.file" else ""
+    harness.salt["config.option"] = lambda key: harness.opts.get(key, str(table) if key == "hosts.file" else "")
     harness.load("modules", "hosts")
     harness.load("states", "host")
     return harness
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_rows_of_salt(plugins, case):
+    assert replay(plugins, CASES[case]) == expected(CASES[case])
 
 
 @pytest.mark.parametrize(
