@@ -62,7 +62,8 @@ def directory(
     dir_mode = normalize_mode(dir_mode or kwargs.get("mode"))
     file_mode = normalize_mode(file_mode) if file_mode else dir_mode
     problem = missing_accounts(user, group) if user or group else ""
-    if problem := problem or impossible_mode(dir_mode) or impossible_mode(file_mode):
+    of_files = file_mode if isinstance(recurse, list) and "mode" in recurse else None
+    if problem := problem or impossible_mode(dir_mode) or impossible_mode(of_files):
         return failed(name, problem)
     if not os.path.isabs(path):
         return failed(name, f"Specified file {path} is not an absolute path")
