@@ -52,14 +52,15 @@ async def configurable_test_state(
     name: str,
     changes: bool | str = True,
     result: bool | str = True,
-    comment: str = "",
-    warnings: str | list[str] | None = None,
+    comment: Any = "",
+    warnings: Any = None,
     allow_test_mode_failure: bool = False,
 ) -> Row:
     """Return the row that the arguments describe.
 
-    ``changes`` and ``result`` are True, False or ``"Random"``. In a dry run the result is True if ``changes`` is
-    False and None otherwise, unless ``allow_test_mode_failure`` keeps ``result: False``.
+    ``changes`` and ``result`` are True, False or ``"Random"``, ``comment`` is of any type, and ``warnings`` are a text
+    or a list of texts. In a dry run the result is True if ``changes`` is False and None otherwise, unless
+    ``allow_test_mode_failure`` keeps ``result: False``.
     """
     row = _row(name, result=False, comment=comment)
     if _choose("changes", changes):

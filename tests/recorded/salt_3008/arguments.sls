@@ -31,4 +31,5 @@ gone: probe.nothing
 none_such: nothing.run
 missing: {file.managed: []}
 umask: {probe.run: [{umask: zz}]}
+listed: {test.configurable_test_state: [{changes: false}, {comment: [one, two]}]}
 notified: {test.show_notification: [{text: [a, b]}]}
