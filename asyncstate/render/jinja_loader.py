@@ -28,26 +28,33 @@ class RootsLoader(BaseLoader):
         self._files = files
         self._saltenv = saltenv
         self._kept = kept
+        self._relative: dict[str, tuple[str, str, str]] = {}
+        self._directories: dict[str, str] = {}
         self.sources: dict[str, str] = {}
 
     def resolve_relative(self, name: str, parent: str, directory: str) -> str:
-        """Return the path from the root of a relative ``name``.
+        """Return the directory of the importer and the relative ``name`` as one path, known to `get_source`.
 
-        The path is relative to the directory of the importing template; if there is no such file, to ``directory``,
-        from which Salt resolves the imports of imported templates. Raises TemplateNotFound for a path that leaves the
-        root.
+        The directory is the ``tpldir`` of the importing template, which is ``directory`` for the one that is rendered;
+        if there is no such file, the directory of the importing template. Raises TemplateNotFound for a path that
+        leaves the root.
         """
-        candidates = [posixpath.normpath(posixpath.join(base, name)) for base in (posixpath.dirname(parent), directory)]
-        for candidate in candidates:
-            if candidate.startswith(("..", "/")):
-                raise TemplateNotFound(name, f"{name}: attempts to ascend outside of salt://")
-            if self._files.find(candidate, self._saltenv) is not None:
-                return candidate
-        return candidates[0]
+        base = self._directories.get(parent, directory)
+        paths = [(each, posixpath.normpath(posixpath.join(each, name))) for each in (base, posixpath.dirname(parent))]
+        for each, path in paths:
+            if not _leaves_root(path) and self._files.find(path, self._saltenv) is not None:
+                found = posixpath.join(each, name)
+                self._relative[found] = path, name, base
+                return found
+        _, path = paths[0]
+        if _leaves_root(path):
+            raise TemplateNotFound(name, f"{name}: attempts to ascend outside of salt://")
+        return path
 
     def get_source(self, environment: Environment, template: str) -> tuple[str, str, None]:  # noqa: ARG002 - Jinja's signature
         """Return the text and the real path of a template. Raises TemplateNotFound."""
-        path = None if _leaves_root(template) else self._files.find(template, self._saltenv)
+        from_root = self._relative[template][0] if template in self._relative else template
+        path = None if _leaves_root(from_root) else self._files.find(from_root, self._saltenv)
         if path is None:
             raise TemplateNotFound(
                 template, f"{template}: no such template in the file roots of saltenv '{self._saltenv}'"
@@ -60,12 +67,16 @@ class RootsLoader(BaseLoader):
         return text, path, None
 
     def load(self, environment: Environment, name: str, globals: MutableMapping[str, Any] | None = None) -> Template:
-        """Return the compiled template, which has its own ``tpldir``, ``tplfile`` and ``tpldot``."""
+        """Return the compiled template, which has its own ``tpldir``, ``tplfile`` and ``tpldot``.
+
+        As in Salt, a template with a relative name has that name as ``tplfile``, and the ``tpldir`` of its importer.
+        """
         text, path, _ = self.get_source(environment, name)
         assert isinstance(environment, TemplateEnvironment)  # noqa: S101 - no other kind of environment has this loader
         code = compiled(environment.asyncstate_options, text, name, path, self._kept)
-        directory = posixpath.dirname(name)
-        place = {"tplfile": name, "tpldir": directory or ".", "tpldot": directory.replace("/", ".")}
+        _, tplfile, directory = self._relative.get(name, ("", name, posixpath.dirname(name)))
+        self._directories[name] = directory or "."
+        place = {"tplfile": tplfile, "tpldir": directory or ".", "tpldot": directory.replace("/", ".")}
         return environment.template_class.from_code(environment, code, {**(globals or {}), **place})
 
 

@@ -16,6 +16,7 @@ FILES = {
     "lib/map.jinja": "{% set where = [tpldir, tplfile, tpldot, sls, slspath] %}\n{% macro os() %}{{ grains.os }}{% endmacro %}",
     "app/sub/x.jinja": "{% set dir = tpldir %}{% import './y.jinja' as y %}{% set y = y.v %}",
     "app/sub/y.jinja": "{% set v = 'sub ' ~ pillar.site %}",
+    "app/sub/w.jinja": "{% import '../../lib/z.jinja' as z %}{% set v = z.v %}",
     "app/z.jinja": "{% set v = 'app z' %}",
     "lib/z.jinja": "{% set v = 'lib z' %}",
     "lib/bad.jinja": "one\n{% macro fail() %}\n{{ nope }}\n{% endmacro %}\n",
@@ -135,8 +136,9 @@ def test_plain_text_does_not_import_jinja():
     ("template", "text"),
     [
         ("{% import 'lib/map.jinja' as m %}{{ m.where }}{{ m.os() }}", "['lib', 'lib/map.jinja', 'lib', 'app', 'app']Debian"),
-        ("{% import './sub/x.jinja' as x %}{{ x.dir }} {{ x.y }} {{ tpldir }}", "app/sub sub north app"),
+        ("{% import './sub/x.jinja' as x %}{{ x.dir }} {{ x.y }} {{ tpldir }}", "app sub north app"),
         ("{% import '../lib/z.jinja' as z %}{{ z.v }}", "lib z"),
+        ("{% import './sub/w.jinja' as w %}{{ w.v }}", "lib z"),
         ("{% from 'lib/map.jinja' import os %}{% from './z.jinja' import v %}{{ os() }} {{ v }}", "Debian app z"),
         ("{% include 'data.txt' %}", "text app"),
         ("{% include 'none.txt' ignore missing %}x", "x"),
