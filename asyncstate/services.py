@@ -127,7 +127,7 @@ class RuntimeServices(Services):
         secrets: Secrets,
         embedding: Embedding | None = None,
     ) -> None:
-        opts = settings.opts()
+        opts = settings.opts() | {"pillar": {}}  # as in Salt, pillar files do not see what is merged over them
         self._embedding = around = embedding or Embedding()
         self.file_client: FileClient = LocalFileClient.from_opts(opts) if around.tree is None else around.tree.files
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")

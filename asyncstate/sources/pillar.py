@@ -38,9 +38,9 @@ def compile_pillar(
 ) -> dict[str, Any]:
     """Return the pillar of this machine with ``override`` (from the command line) merged over it.
 
-    ``fileclient`` serves ``pillar_roots``. ``render`` sets the templates' ``pillar`` (in Salt without the override,
-    which is merged over the finished pillar). The names in its ``extra`` are the ``defaults`` of an include. Raises
-    PillarError: the first issue is Salt's headline, then one issue per mistake follows.
+    ``fileclient`` serves ``pillar_roots``. ``render`` sets the templates' ``pillar``, without the override; the names
+    in its ``extra`` are the ``defaults`` of an include. Raises PillarError: the first issue is Salt's headline, then
+    one issue per mistake follows.
     """
     if override is not None and not isinstance(override, dict):
         raise PillarError([Issue(NOT_A_DICTIONARY, code="E501")])

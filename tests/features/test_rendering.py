@@ -216,6 +216,19 @@ def test_pillar(tree):
     assert value(tree, "{{ pillar.d }}", pillar={"d": {"a": 9}}) == {"a": 9, "b": 2}
 
 
+def test_pillar_files_do_not_see_what_is_merged_over_them(tree):
+    """The pillar of ``salt-call state.apply pillar=…``, whose files read the pillar themselves."""
+    tree.write(
+        {
+            "pillar/top.sls": "base: {'*': [p], 'I@x:over': [q]}\n",
+            "pillar/p.sls": "y: {{ pillar.get('x', 'none') }}\nz: {{ salt['pillar.get']('d:b', 'none') }}\n",
+            "pillar/q.sls": "q: 1\n",
+        }
+    )
+    recorded = {"d": {"b": 2}, "x": "over", "y": "none", "z": "none"}
+    assert value(tree, "{{ pillar | json }}", pillar={"x": "over", "d": {"b": 2}}) == recorded
+
+
 @pytest.mark.feature("F020")
 @pytest.mark.parametrize("text", ["{{ nothing.here }}\n", "a: [\n", "[a]\n"])
 def test_a_pillar_that_does_not_render(tree, text):
