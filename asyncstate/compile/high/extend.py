@@ -254,7 +254,8 @@ def _addition(extension: Extension) -> tuple[Any, str | None, str | None]:
     """Return the ID, the state and the argument that add a requisite."""
     for arguments in extension.states.values():
         for key, references in (item for each in arguments for item in each.items()):
-            for module, id_ in (pair for each in references for pair in each.items()):
+            added = references if isinstance(references, list) else ()  # use_in copies values of any kind
+            for module, id_ in (pair for each in added if isinstance(each, dict) for pair in each.items()):
                 if id_ == extension.by:
                     return id_, module, f"{key}_in"
     return extension.by, None, None

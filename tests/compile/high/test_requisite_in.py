@@ -176,6 +176,17 @@ def test_use_of_nothing_is_a_warning(word, name, hint):
     assert issue.message == f"{word} names test '{name}', which is no state of this tree (state 'c' in SLS 's')"
 
 
+@pytest.mark.parametrize("value", ["5", "[b, c]", "{x: y}"])
+def test_a_module_the_target_lacks_is_named_beside_what_use_in_copies(value):
+    """Salt has the same error."""
+    tree = f"""
+a: {{test.nop: [{{watch_in: [{{id: c}}]}}]}}
+b: {{test.nop: [{{use_in: [{{sls: s}}]}}, {{watch_in: [{{cmd: c}}]}}, {{foo: {value}}}]}}
+c: {{cmd.run: [{{name: 'true'}}]}}
+"""
+    assert [message.partition(".")[0] for message in messages(tree)] == ["Cannot extend ID 'c' in 'base:s'"]
+
+
 def test_a_module_the_target_lacks_is_named_and_has_no_effect():
     tree = "a: {test.nop: [{require_in: [{test: b}, {cmd: b}]}]}\nb: test.nop\n"
     assert len(plan(tree).chunks) == 2
