@@ -52,7 +52,7 @@ MORE = [
 """Features for pairs of dry runs alone: delayed pairs take longer."""
 
 APART = {
-    "they change nothing": r"test\..*|stateconf\..*|event\.(send|fire_master)",
+    "they change nothing": r"test\..*|stateconf\..*|saltutil\..*|event\.(send|fire_master)",
     "they need a server, and tests/servers has real ones": r"(docker|postgres)_.*|http\..*|event\.wait",
     "they are steps of an orchestration": r"salt\..*",
     "they do something only if a state that they watch has changed something": r"(cmd|module)\.(wait|watch).*",

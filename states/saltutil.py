@@ -1,0 +1,22 @@
+"""The ``saltutil`` states. Plugins are loaded from the file roots, so there is nothing to synchronise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncstate.dunders import Row, __low__, is_dry_run, make_row, unchanged
+
+
+async def sync_all(name: str, **kwargs: Any) -> Row:
+    """Return that there was nothing to synchronise; the arguments are ignored."""
+    if is_dry_run():
+        return make_row(name, f"saltutil.{__low__['fun']} would have been run", result=None)
+    return unchanged(name, "No updates to sync")
+
+
+sync_grains = sync_modules = sync_states = sync_utils = sync_all
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return an empty footprint: the state reads and writes nothing."""
+    return {"reads": [], "writes": []}
