@@ -44,6 +44,11 @@ class Beneath:
     ) -> None:
         os.close(self._top)
 
+    @staticmethod
+    def follows_links() -> bool:
+        """Return whether any link is followed."""
+        return rule.has_openat2()
+
     def mkdir(self, name: str) -> None:
         """Make a directory, and its missing parents."""
         os.close(self._folder([part for part in name.split("/") if part not in ("", ".")]))

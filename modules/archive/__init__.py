@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from asyncstate import filesystem
@@ -26,6 +26,9 @@ from .names import stripped as _stripped
 from .names import trimmed as _trimmed
 from .tars import extract_tar
 from .zips import is_encrypted, unzip, zip_
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __func_alias__ = {"list_": "list", "zip_": "zip"}
 
@@ -105,17 +108,19 @@ def _run(command: list[str], **options: Any) -> list[str]:
     return output.splitlines()
 
 
-def check_members(name: str, dest: str, archive_format: str, password: Any = None) -> None:
+def check_members(name: str, dest: str, archive_format: str, password: Any = None, removed: Iterable[str] = ()) -> None:
     """Raise CommandExecutionError if `extract_tar` or `unzip` would refuse a member of a tar or zip.
+
+    The paths ``removed`` will be gone by then.
 
     CLI Example::
 
         asyncstate call archive.check_members /root/app.tar.gz /srv/app tar
     """
     if archive_format == "zip":
-        _zips.check_zip(name, dest, password)
+        _zips.check_zip(name, dest, password, removed)
     else:
-        _tars.check_tar(name, dest)
+        _tars.check_tar(name, dest, removed)
 
 
 def tar(

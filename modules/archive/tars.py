@@ -15,10 +15,10 @@ from asyncstate import filesystem, residue
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
-from .containment import extract_member, require_contained, set_directory_modes
+from .containment import Destination, extract_member, require_contained, set_directory_modes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Members = tuple[list[str], list[str], list[str]]
 """Directories (each with a slash at its end), files, symbolic links."""
@@ -115,16 +115,24 @@ def _extracted(archive: tarfile.TarFile, name: str, dest: str, owner: filesystem
     return names
 
 
-def check_tar(name: str, dest: str) -> None:
-    """Raise CommandExecutionError, as `extract_tar` would, for the first member that would leave ``dest``."""
+def check_tar(name: str, dest: str, removed: Iterable[str] = ()) -> None:
+    """Raise CommandExecutionError, as `extract_tar` would, for the first member that would leave ``dest``.
+
+    The paths ``removed`` count as not there.
+    """
+    place = Destination(dest, removed)
     try:
         with open_tar(name, name) as archive:
             for member in archive:
                 check_cancelled()
                 try:
-                    require_contained(member, dest)
+                    path = require_contained(member, place)
                 except CommandExecutionError as error:
                     raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
+                if member.issym():
+                    place.put(path, member.linkname)
+                elif not member.isdir():
+                    place.put(path, place.target(member.linkname) if member.islnk() else "")
     except _BROKEN as error:
         raise CommandExecutionError(f"Failed to unpack {name}: {error}") from error
 

@@ -12,11 +12,11 @@ from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__, check_cancelled, runtime_services
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from .containment import NOT_FOR_OTHERS
+from .containment import NOT_FOR_OTHERS, Destination
 from .names import expanded, listed, local_copy, trimmed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .tars import Members
 
@@ -40,7 +40,7 @@ def members(name: str, cached: str) -> Members:
                     dirs.add(f"{folder}/")
     except zipfile.BadZipFile as error:
         raise CommandExecutionError(f"{name} is not a ZIP file") from error
-    return list(dirs), files, links
+    return list(dirs - {f"{link}/" for link in links}), files, links
 
 
 def unzip(
@@ -103,14 +103,14 @@ def _unpack(
 ) -> str:
     """Unpack one member and return the name it has below ``top``."""
     mode = member.external_attr >> 16
-    name, target = _contained(archive, member, top.path, secret)
+    name, target = _contained(archive, member, Destination(top.path), secret)
     if target is not None:
         top.symlink(target, name)
         return name
     bits = mode & 0o777 & ~NOT_FOR_OTHERS if extract_perms else 0
     if member.is_dir():
         top.mkdir(name)
-        if bits:
+        if bits and name not in ("", "."):
             top.give(name, filesystem.Access(mode=bits))
     else:
         with archive.open(member, pwd=secret) as content:
@@ -119,28 +119,36 @@ def _unpack(
 
 
 def _contained(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, dest: str, secret: bytes | None
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, dest: Destination, secret: bytes | None
 ) -> tuple[str, str | None]:
     """Return the name of a member below ``dest``, and the target of a link; neither may lead outside."""
-    root = os.path.realpath(dest)
+    root = dest.leads_to(dest.path)
     name = member.filename.rstrip("/")
     path = os.path.join(root, name)
-    _stay_inside(root, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), member.filename)
+    _stay_inside(root, os.path.join(dest.leads_to(os.path.dirname(path)), os.path.basename(path)), member.filename)
+    if not dest.reaches(name if member.is_dir() else os.path.dirname(name)):
+        raise CommandExecutionError(f"Refusing to unpack {member.filename}: a link on its way leaves {root}")
     if not stat.S_ISLNK(member.external_attr >> 16):
         return name, None
     target = archive.read(member, secret).decode()
-    _stay_inside(root, os.path.realpath(os.path.join(os.path.dirname(path), target)), member.filename)
+    _stay_inside(root, dest.leads_to(os.path.join(os.path.dirname(path), target)), member.filename)
     return name, target
 
 
-def check_zip(name: str, dest: str, password: Any = None) -> None:
-    """Raise CommandExecutionError, as `unzip` would, for the first member that would leave ``dest``."""
+def check_zip(name: str, dest: str, password: Any = None, removed: Iterable[str] = ()) -> None:
+    """Raise CommandExecutionError, as `unzip` would, for the first member that would leave ``dest``.
+
+    The paths ``removed`` count as not there.
+    """
     secret = None if password is None else str(password).encode()
+    place = Destination(dest, removed)
     try:
         with filesystem.open_read(name) as file, zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
                 check_cancelled()
-                _contained(archive, member, dest, secret)
+                path, target = _contained(archive, member, place, secret)
+                if not member.is_dir():
+                    place.put(path, target or "")
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
         raise CommandExecutionError(f"Exception encountered unpacking zipfile: {error}") from error
 

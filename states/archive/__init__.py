@@ -105,9 +105,8 @@ def extracted(
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
             job.check_options()
-            cleared = bool(clean or clean_parent)
-            if is_dry_run() or cleared or job.differing:  # nothing is removed for an archive that is refused
-                job.check_members(cleared=cleared)
+            if is_dry_run() or clean or clean_parent or job.differing:  # nothing is removed for a refused archive
+                job.check_members(clean=clean, clean_parent=clean_parent)
             job.remove_differing()
             if is_dry_run():
                 if not (clean_parent and _filesystem.lexists(job.name.rstrip("/"))):

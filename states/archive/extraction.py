@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _KEEPING_MODES = ("--same-permissions", "--preserve-permissions")
 _EMPTY = "/dev/null"
 """No archive, by which a program shows whether it knows its options."""
-_NEW = ".not-there-yet"
 _ELSEWHERE = ("--directory", "--absolute-names", "--to-command")
 
 
@@ -94,17 +93,15 @@ class Extraction(ArchiveSource):
             f"The below paths (relative to {self.name}) exist, but are the incorrect type (file instead of directory, "
             "symlink instead of file, etc.)."
         )
-        if is_dry_run() and clean:
-            raise Refusal(
+        if clean:
+            self.clearing = (
                 f"{text} Since the 'clean' option is enabled, the destination paths would be cleared and the archive "
-                f"would be extracted.{listed}",
-                result=None,
+                f"would be extracted.{listed}"
             )
-        if is_dry_run() and clean_parent:
-            raise Refusal(
+        elif clean_parent:
+            self.clearing = (
                 f"{text} Since the 'clean_parent' option is enabled, the destination parent directory would be removed "
-                "first and then re-created and the archive would be extracted",
-                result=None,
+                "first and then re-created and the archive would be extracted"
             )
         if clean or clean_parent:
             return True, missing
@@ -153,17 +150,18 @@ class Extraction(ArchiveSource):
 
     def announcement(self, *, clean: bool, by_hash: bool, missing: bool) -> str:
         """Return the comment of a dry run if the archive would be unpacked."""
+        if self.clearing:
+            return self.clearing
         text = f"Archive {redacted(self.source)} would be extracted to {self.name}"
         return text + (", after cleaning destination path(s)" if clean else "") + _reason(by_hash, missing)
 
-    def check_members(self, *, cleared: bool) -> None:
-        """Refuse members that unpacking would refuse; those unpacked by a program are not known beforehand.
-
-        If the destination is ``cleared`` first, what is there now does not count.
-        """
+    def check_members(self, *, clean: bool, clean_parent: bool) -> None:
+        """Refuse members that unpacking would refuse; those unpacked by a program are not known beforehand."""
         if (self.format == "tar" and not self.options) or (self.format == "zip" and not self.use_unzip):
-            folder = os.path.join(self.name, _NEW) if cleared else self.name
-            __salt__["archive.check_members"](self.cached, folder, self.format, password=self.password)
+            removed = [self.name] if clean_parent else [*self.differing, *(self._cleaned() if clean else ())]
+            __salt__["archive.check_members"](
+                self.cached, self.name, self.format, password=self.password, removed=removed
+            )
         if not self.own_only and (refused := filesystem.refused_owners(self.uid, self.gid)):
             wanted = {"user": self.user, "group": self.group}
             raise Refusal("; ".join(f"Failed to change {kind} to {wanted[kind]}" for kind in refused))
@@ -180,11 +178,17 @@ class Extraction(ArchiveSource):
         if clean_parent and filesystem.lexists(self.name.rstrip("/")):
             __salt__["file.remove"](self.name.rstrip("/"))
             self.changes.setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
-        if clean:
-            for path in [*self.contents["top_level_dirs"], *self.contents["top_level_files"]]:
-                full = os.path.join(self.name, path)
-                if __salt__["file.remove"](full.rstrip("/")):
-                    self.changes.setdefault("removed", []).append(full)
+        for full in self._cleaned() if clean else ():
+            if __salt__["file.remove"](full.rstrip("/")):
+                self.changes.setdefault("removed", []).append(full)
+
+    def _cleaned(self) -> list[str]:
+        """Return the paths that ``clean`` removes; of an archive of ``.``, what it has there."""
+        paths = [*self.contents["top_level_dirs"], *self.contents["top_level_files"]]
+        if "./" in paths:
+            below = [name[2:] for kind in ("dirs", "files") for name in self.contents[kind] if name.startswith("./")]
+            paths += dict.fromkeys("".join(name.partition("/")[:2]) for name in below if name)
+        return [os.path.join(self.name, path) for path in paths if path != "./"]
 
     def make_folder(self) -> None:
         """Make the destination; in a dry run, refuse one that cannot be made."""

@@ -66,6 +66,7 @@ class ArchiveSource:
         self.files: list[str] = []
         self.made_directory = False
         self.differing: list[str] = []
+        self.clearing = ""
         self.problems: dict[str, list[str]] = {"missing": [], "failed": []}
 
     def check_paths(self) -> None:

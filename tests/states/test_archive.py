@@ -2,9 +2,11 @@ import hashlib
 import io
 import os
 import shutil
+import stat
 import subprocess
 import tarfile
 import zipfile
+from random import Random
 
 import pytest
 from asyncstate.states.archive import mod_footprint
@@ -499,3 +501,119 @@ def test_paths_of_another_kind_are_replaced_as_foretold(plugins, tmp_path, argum
     assert (dry["result"], real["result"]) == (None, True)
     assert (dest / "a" / "b").read_text() == "x"
     assert (again["result"], again["changes"]) == (True, {})
+
+
+def packed(path, kind, members):
+    """Make an archive of ``(name, content)``: text of a file, ``-> target`` of a link, ``= name`` of a hard link."""
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in dict(members).items():
+                info = zipfile.ZipInfo(name)
+                mode = stat.S_IFLNK | 0o777 if content.startswith("-> ") else stat.S_IFREG | 0o644
+                info.external_attr = mode << 16
+                archive.writestr(info, content.removeprefix("-> "))
+        return
+    with tarfile.open(path, "w") as archive:
+        for name, content in members:
+            if content.startswith("-> "):
+                add(archive, name, kind=tarfile.SYMTYPE, link=content[3:])
+            elif content.startswith("= "):
+                add(archive, name, kind=tarfile.LNKTYPE, link=content[2:])
+            else:
+                kind = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
+                add(archive, name.rstrip("/"), content.encode(), kind=kind, mode=0o755)
+
+
+CLEARED = {
+    "clean": {"clean": True},
+    "clean_parent": {"clean_parent": True},
+    "force": {"force": True},
+    "clean and force": {"clean": True, "force": True},
+}
+
+
+def kept(path):
+    return {
+        name: os.readlink(path / name) if (path / name).is_symlink() else (path / name).is_file()
+        for name in names(path)
+    }
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+@pytest.mark.parametrize("arguments", CLEARED.values(), ids=CLEARED)
+@pytest.mark.parametrize(
+    "members",
+    [
+        [("a/l", "-> ../../dest/a/b"), ("a/b", "x")],
+        [("a/to", "-> b/.."), ("a/b/c", "x"), ("a/to/d", "x")],
+        [("./", ""), ("./b", "x"), ("./c/", ""), ("./c/d", "x")],
+        [("./b", "x"), ("./a/d", "x"), ("./l", "-> b")],
+        [("./", ""), ("xxmine", "x"), ("./a/d", "x")],
+    ],
+)
+def test_a_destination_is_cleared_for_every_archive_that_stays_inside(plugins, tmp_path, kind, arguments, members):
+    dest = tmp_path / "dest"
+    dest.mkdir()
+    for folder in ("a", "b", "c"):  # a file, a folder and a link out are where the archive has other things
+        (dest / "c").symlink_to("/etc") if folder == "c" else (dest / folder / "b").mkdir(parents=True)
+    (dest / "mine").write_text("mine")
+    (dest / "a" / "old").write_text("mine")
+    packed(tmp_path / "a", kind, members)
+    common = {"name": str(dest), "source": str(tmp_path / "a"), "archive_format": kind, "use_cmd_unzip": False}
+    common |= {"enforce_toplevel": False}
+    dry, real, again = plugins.three_runs("archive.extracted", **common, **arguments)
+    assert (dry["result"], real["result"]) == (None, True), real
+    assert (dest / members[-1][0]).exists()
+    assert (dest / "mine").exists() == ("clean_parent" not in arguments)
+    cleans = "clean_parent" in arguments or ("clean" in arguments and any("a/" in name for name, _ in members))
+    assert (dest / "a" / "old").exists() == (not cleans)
+    assert (again["result"], again["changes"]) == (True, {})
+
+
+def random_members(random, kind):
+    folders = ["", "a/", "b/", "a/b/", "a/l/", "b/l/", "./"]
+    targets = ["b", "..", "../..", "a/..", "../a", "../../dest", "../../dest/a", "l", "b/../..", "../../victim"]
+    members = []
+    for _ in range(random.randint(1, 6)):
+        name = random.choice(folders) + random.choice("abl")
+        roll = random.random()
+        if roll < 0.5:
+            members.append((name, f"-> {random.choice(targets)}"))
+        elif roll < 0.65 and members and kind == "tar":
+            members.append((name, f"= {random.choice(members)[0]}"))
+        else:
+            members.append((name, "x"))
+    return members
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+@pytest.mark.parametrize("arguments", CLEARED.values(), ids=CLEARED)
+@pytest.mark.parametrize("seed", range(30))
+def test_the_check_before_clearing_knows_what_unpacking_refuses(plugins, tmp_path, kind, arguments, seed):
+    random = Random(seed)
+    dest, victim = tmp_path / "dest", tmp_path / "victim"
+    for folder in (dest, victim):
+        folder.mkdir()
+        (folder / "mine").write_text("mine")
+    for name in "abl":
+        roll = random.random()
+        if roll < 0.3:
+            (dest / name).symlink_to(random.choice(["/etc", "../victim", "mine", "a", "."]))
+        elif roll < 0.6:
+            (dest / name / "b").mkdir(parents=True)
+        elif roll < 0.8:
+            (dest / name).write_text("mine")
+    packed(tmp_path / "a", kind, random_members(random, kind))
+    common = {"name": str(dest), "source": str(tmp_path / "a"), "archive_format": kind, "use_cmd_unzip": False}
+    common |= {"enforce_toplevel": False, **arguments}
+    before = kept(dest)
+    dry = plugins.state("archive.extracted", test=True, **common)
+    assert kept(dest) == before
+    real = plugins.state("archive.extracted", **common)
+    assert names(victim) == ["mine"]
+    assert (victim / "mine").read_text() == "mine"
+    if "Refusing" in real["comment"]:
+        assert before.items() <= kept(dest).items()
+        assert dry["result"] is False
+    if dry["result"] is False:
+        assert real["result"] is False
