@@ -6,11 +6,12 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.mounts import field, fields_of
 from asyncstate.dunders.entries import FOUND_BY_POINT
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 KEYS = ("device", "name", "fstype", "opts", "dump", "pass_num")
 
@@ -19,8 +20,8 @@ _changing = threading.Lock()
 
 def parse(line: str) -> dict[str, str] | None:
     """Return the fields of a line by `KEYS`, None for a comment or another line that is no entry."""
-    words = line.split()
-    if line.startswith("#") or not 4 <= len(words) <= len(KEYS):
+    words = fields_of(line)
+    if not 4 <= len(words) <= len(KEYS) or words[0].startswith("#"):
         return None
     return dict(zip(KEYS, [*words, "0", "0"], strict=False))
 
@@ -28,13 +29,18 @@ def parse(line: str) -> dict[str, str] | None:
 def entries(config: str) -> dict[str, Any]:
     """Return the entries of a file by mount point, a repeated one with ``_`` added; {} without a file."""
     found: dict[str, Any] = {}
-    for fields in filter(None, map(parse, _lines(config) if filesystem.is_file(config) else [])):
+    for fields in _parsed(config):
         name = fields.pop("name")
         while name in found:
             name += "_"
         found[name] = {**fields, "opts": fields["opts"].split(","), "pass": fields.pop("pass_num")}
         del found[name]["pass_num"]
     return found
+
+
+def has(config: str, wanted: dict[str, str]) -> bool:
+    """Return whether an entry has all the fields ``wanted``."""
+    return any(_agree(fields, wanted, wanted) for fields in _parsed(config))
 
 
 def put(config: str, entry: dict[str, str], match_on: list[str], *, test: bool, keep: bool) -> str:
@@ -108,7 +114,11 @@ def _agree(fields: dict[str, str], wanted: dict[str, str], keys: Any) -> bool:
 
 
 def _comparable(key: str, value: str) -> Any:
-    return sorted(value.split(",")) if key == "opts" else value
+    return sorted(field(value).split(",")) if key == "opts" else field(value)
+
+
+def _parsed(config: str) -> Iterator[dict[str, str]]:
+    return filter(None, map(parse, _lines(config) if filesystem.is_file(config) else []))
 
 
 def _lines(config: str) -> list[str]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.data import formats
+from asyncstate.data.mounts import field as _field
+from asyncstate.data.mounts import fields_of as _fields_of
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
@@ -47,12 +49,18 @@ def active(extended: bool = False) -> dict[str, Any]:
 
 def is_mounted(name: str) -> bool:
     """Return whether something is mounted at a path."""
-    return _escaped(name) in active()
+    return _field(name) in active()
 
 
 def fstab(config: str = "/etc/fstab") -> dict[str, Any]:
     """Return the entries of fstab by mount point: ``device``, ``fstype``, ``opts`` (a list), ``dump``, ``pass``."""
     return _fstab.entries(config)
+
+
+def in_fstab(name: str, device: str | None = None, config: str = "/etc/fstab") -> bool:
+    """Return whether fstab has an entry for mount point ``name``, of ``device`` if that is given."""
+    wanted = {"name": _field(name), **({} if device is None else {"device": _field(device)})}
+    return _fstab.has(config, wanted)
 
 
 def set_fstab(
@@ -72,16 +80,17 @@ def set_fstab(
 
     ``match_on`` names the fields that identify the entry; with ``not_change`` an existing one stays as it is.
     """
+    options = ",".join(opts) if isinstance(opts, list) else str(opts)
     entry = {
-        "name": _escaped(name),
-        "device": _escaped(device),
+        "name": _field(name),
+        "device": _field(device),
         "fstype": fstype,
-        "opts": (",".join(opts) if isinstance(opts, list) else str(opts)).replace("\\ ", "\\040"),
+        "opts": _field(options),
         "dump": str(dump),
         "pass_num": str(pass_num),
     }
-    words = (value for key, value in entry.items() if key not in {"name", "device"})
-    if problem := _unfit(f"an entry of {config}", entry.values(), words):
+    words = [options.replace("\\ ", ""), fstype, *(entry[key] for key in ("dump", "pass_num"))]
+    if problem := _unfit(f"an entry of {config}", [options, *entry.values()], words):
         raise CommandExecutionError(problem)
     keys = _fstab.criteria(match_on, fstype)
     return _fstab.put(config, entry, keys, test=test, keep=not_change)
@@ -89,7 +98,7 @@ def set_fstab(
 
 def rm_fstab(name: str, device: str | None = None, config: str = "/etc/fstab") -> bool:
     """Remove the entries of mount point ``name``, and of ``device`` if that is given, from fstab."""
-    _fstab.drop(config, _escaped(name), None if device is None else _escaped(device))
+    _fstab.drop(config, _field(name), None if device is None else _field(device))
     return True
 
 
@@ -136,7 +145,7 @@ def remount(
 ) -> bool | str:
     """Mount again with other options, or mount if it is not mounted; return True or the program's error message."""
     wanted = _listed(opts)
-    if _escaped(name) not in active():
+    if _field(name) not in active():
         return mount(name, device, mkmnt, fstype, wanted, user=user)
     filesystem.require_own_place(name, "mount", user)
     if "remount" not in wanted:
@@ -148,7 +157,7 @@ def umount(
     name: str, device: str | None = None, user: str | None = None, util: str = "mount", lazy: bool = False
 ) -> bool | str:
     """Unmount a path, or one ``device`` there; return True or the program's error message."""
-    if _escaped(name) not in active():
+    if _field(name) not in active():
         return f"{name} does not have anything mounted"
     filesystem.require_own_place(name, "umount", user)
     return _done(["umount", *(["-l"] if lazy else []), device or name], user)
@@ -160,7 +169,7 @@ def user_of(name: str) -> str:
     Not seen: shared libraries of a process, an export by NFS, and other uses by the kernel itself.
     """
     mounts = _from_mountinfo()
-    here = mounts.get(_escaped(name))
+    here = mounts.get(_field(name))
     if here is None or name == "/":
         return ""
     above = next((path for path, each in mounts.items() if each["parentid"] == here["mountid"]), "")
@@ -194,8 +203,8 @@ def refused_options(fstype: str, opts: Any = "defaults") -> str:
 def swaps() -> dict[str, Any]:
     """Return the active swap space by device or file: ``type``, ``size``, ``used``, ``priority``."""
     found = {}
-    for line in _text(_SWAPS).splitlines()[1:]:
-        name, kind, size, used, priority, *_ = line.split()
+    for line in _text(_SWAPS).strip("\n").split("\n")[1:]:
+        name, kind, size, used, priority, *_ = _fields_of(line)
         found[name] = {"type": kind, "size": size, "used": used, "priority": priority}
     return found
 
@@ -262,11 +271,6 @@ def delete_mount_cache(real_name: str) -> bool:
     return _write_cache({name: each for name, each in known.items() if name != real_name}) if known else True
 
 
-def _escaped(path: str) -> str:
-    """Return a path in the escaped form of /proc/self/mounts and fstab."""
-    return path.replace("\\ ", "\\040").replace(" ", "\\040").replace("\t", "\\011")
-
-
 def _options(opts: Any, fstype: str) -> list[str]:
     options = ["-o", ",".join(_listed(opts))] if opts is not None else []
     return [*options, *(["-t", fstype] if fstype else [])]
@@ -288,8 +292,8 @@ def _done(command: list[str], user: str | None) -> bool | str:
 def _from_mounts() -> dict[str, Any]:
     found = {}
     listed = _listed_devices()
-    for line in _text(_MOUNTS).splitlines():
-        device, name, fstype, opts, *_ = line.split()
+    for line in _text(_MOUNTS).strip("\n").split("\n"):
+        device, name, fstype, opts, *_ = _fields_of(line)
         about = {"device": device, "alt_device": listed.get(name), "fstype": fstype}
         found[name] = {**about, "opts": _resolved(opts)}
     return found
@@ -298,10 +302,10 @@ def _from_mounts() -> dict[str, Any]:
 def _from_mountinfo() -> dict[str, Any]:
     found = {}
     listed, known = _listed_devices(), _block_devices()
-    for line in _text(_MOUNTINFO).splitlines():
+    for line in _text(_MOUNTINFO).strip("\n").split("\n"):
         fields, _, rest = line.partition(" - ")
-        mount_id, parent, number, root, name, opts, *_ = fields.split()
-        fstype, device, superopts = [*rest.split(), "", ""][:3]
+        mount_id, parent, number, root, name, opts, *_ = _fields_of(fields)
+        fstype, device, superopts = [*_fields_of(rest), "", ""][:3]
         major, _, minor = number.partition(":")
         block = known.get(device, {})
         found[name] = {

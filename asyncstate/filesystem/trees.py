@@ -8,6 +8,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from asyncstate.data import mounts
 from asyncstate.errors import PathRefused
 
 from . import change, place, query, rule
@@ -23,7 +24,6 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 20
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 _MOUNTS = "/proc/self/mountinfo"
-_AS_LISTED = str.maketrans({" ": r"\040", "\t": r"\011", "\n": r"\012", "\\": r"\134"})
 _DEEP = 64
 """The number of directories held open at a time. Deeper ones are moved to the top of the tree and removed there."""
 
@@ -71,7 +71,7 @@ def require_removable(path: str) -> None:
 def _require_unmounted(path: str) -> None:
     """Raise OSError if something is mounted at or below a directory: it would be emptied, and stay."""
     parent, name = os.path.split(path.rstrip("/"))
-    top = os.path.join(os.path.realpath(parent), name).translate(_AS_LISTED)
+    top = mounts.escaped(os.path.join(os.path.realpath(parent), name))
     try:
         with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
             points = [line.split(" ", 5)[4] for line in file]

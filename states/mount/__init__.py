@@ -6,11 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.mounts import field as _field
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 from .. import _resources  # noqa: TID252 - as `states` for type checkers
-from ._entries import devices_at as _devices_at
-from ._entries import escaped as _escaped
 from ._entries import fstab_absent, fstab_present
 from ._entries import refused_entry as _refused_entry
 from ._foretold import stuck as _stuck
@@ -50,7 +49,7 @@ def unmounted(
     """
     if not name:
         return failed(name, "Must provide name to mount.unmounted")
-    if name.replace(" ", "\\040") not in __salt__["mount.active"](extended=True):
+    if _field(name) not in __salt__["mount.active"](extended=True):
         row = unchanged(name, "Target was already unmounted")
     elif filesystem.foretells() and (problem := _stuck(name)):
         return failed(name, problem)
@@ -159,10 +158,9 @@ def _binds(low: Mapping[str, Any]) -> bool:
 
 def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
     """Remove an unmounted entry from fstab, and add the result to the row."""
-    devices = _devices_at(name, config)
-    if not devices:
+    if not __salt__["mount.in_fstab"](name, config=config):
         return row | {"comment": f"{row['comment']}. fstab entry not found"}
-    if device and _escaped(device) not in devices:
+    if device and not __salt__["mount.in_fstab"](name, device, config):
         return row | {"comment": f"{row['comment']}. fstab entry for device {device} not found"}
     if is_dry_run():
         comment = f"Mount point {name} is unmounted but needs to be purged from {config} to be made persistent"

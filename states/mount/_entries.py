@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data.mounts import field
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -101,28 +102,12 @@ def fstab_absent(name: str, fs_file: str, mount_by: str | None = None, config: s
     """
     fs_file = _folder(fs_file)
     device = _device_by(name, mount_by)
-    devices = devices_at(fs_file, config)
-    if not devices or (device is not None and escaped(device) not in devices):
+    if not __salt__["mount.in_fstab"](fs_file, device, config):
         return unchanged(name, f"{fs_file} entry is already missing in {config}.")
     if is_dry_run():
         return would_change(name, f"{fs_file} entry will be removed from {config}.")
     __salt__["mount.rm_fstab"](name=fs_file, device=device, config=config)
     return changed(name, f"{fs_file} entry removed from {config}.", {"persist": "removed"})
-
-
-def devices_at(folder: str, config: str) -> list[str]:
-    """Return the device of each entry of fstab for a mount point, as it is written there."""
-    entries, key = __salt__["mount.fstab"](config), escaped(folder)
-    devices = []
-    while key in entries:  # a repeated mount point has "_" added
-        devices.append(entries[key]["device"])
-        key += "_"
-    return devices
-
-
-def escaped(word: str) -> str:
-    """Return a mount point or device as fstab and the kernel write it."""
-    return word.replace(" ", "\\040").replace("\t", "\\011")
 
 
 def _would_write(name: str, status: str, fs_file: str, config: str, *, mount: bool) -> Row:
@@ -137,9 +122,9 @@ def _would_write(name: str, status: str, fs_file: str, config: str, *, mount: bo
 
 def _unmountable_entry(fs_file: str, device: str, fstype: str, options: Any, config: str) -> str:
     """Return the error with which a new entry is not mounted, "" if it may be; the program reads /etc/fstab alone."""
-    if os.path.realpath(config) != os.path.realpath(_FSTAB) and fs_file not in __salt__["mount.fstab"](_FSTAB):
+    if os.path.realpath(config) != os.path.realpath(_FSTAB) and not __salt__["mount.in_fstab"](fs_file, config=_FSTAB):
         return f"{fs_file} would not be found in {_FSTAB}"
-    active = __salt__["mount.active"](extended=True).get(fs_file.replace(" ", "\\040"))
+    active = __salt__["mount.active"](extended=True).get(field(fs_file))
     if active and device.startswith("/") and os.path.realpath(device) == active["device"]:
         return f"{device} already mounted on {fs_file}."
     return unmountable(fs_file, device, fstype, options.split(",") if isinstance(options, str) else list(options))

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data.mounts import field
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged, would_change
 
 from ._entries import refused_entry
@@ -103,7 +104,7 @@ class _Mount:
         self.name, self.device, self.fstype, self.options = name, device, fstype, options
         self._mkmnt, self._user = mkmnt, user
         self._path = os.path.realpath(name)
-        self._key = self._path.replace(" ", "\\040")
+        self._key = field(self._path)
         self._active: dict[str, Any] = __salt__["mount.active"](extended=True)
         self._real_device = device
         self._labelled: list[str] = []
@@ -140,11 +141,11 @@ class _Mount:
     def _bound_device(self, copy_options: bool) -> str:
         """Return the device that a bind mount is part of; the bind mount takes over its options."""
         mine = self._active[self._key]
-        source = self.device.replace(" ", "\\040")
+        source = self.device
         if mine["device"].startswith("/"):
-            while source not in self._active and source != "/":
-                source = os.path.dirname(source.replace("\\040", " ")).replace(" ", "\\040")
-        origin = self._active.get(source)
+            while field(source) not in self._active and source != "/":
+                source = os.path.dirname(source)
+        origin = self._active.get(field(source))
         if origin is not None:
             if copy_options:
                 self.options = sorted({*self.options, *origin["opts"], *origin.get("superopts", [])})
@@ -160,7 +161,7 @@ class _Mount:
         names = [*first, os.path.realpath(first[0])]
         also = (mine.get(key) for key in ("alt_device", "device_uuid", "device_label"))
         names += [each for each in dict.fromkeys(also) if each and each not in names]
-        if self._real_device in names:
+        if field(self._real_device) in map(field, names):
             row["comment"] = "Target was already mounted"
             return False
         ignored = next((each for regex in same_devices for each in names if re.match(regex, each)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 
 import pytest
@@ -242,7 +243,10 @@ def test_fstab(plugins, kernel, fstab):
     assert fstab.stat().st_mode & 0o777 == 0o640
 
 
-ENTRIES = "/dev/a /mnt ext4 ro 0 0\nLABEL=b /mnt ext4 ro 0 0\n/dev/c\\040d /m\\040n ext4 ro 0 0\n"
+ENTRIES = (
+    "/dev/a /mnt ext4 ro 0 0\nLABEL=b /mnt ext4 ro 0 0\n/dev/c\\040d /m\\040n ext4 ro 0 0\n"
+    "/dev/e /mnt_ ext4 ro 0 0\n/dev/f\\011g /b\\134c\\012d ext4 ro 0 0\n/dev/h /b\\c\u00a0d ext4 ro 0 0\n"
+)
 
 
 @pytest.mark.usefixtures("kernel")
@@ -252,6 +256,12 @@ ENTRIES = "/dev/a /mnt ext4 ro 0 0\nLABEL=b /mnt ext4 ro 0 0\n/dev/c\\040d /m\\0
         ("/dev/a", "/mnt", 0),
         ("LABEL=b", "/mnt", 1),
         ("/dev/c d", "/m n", 2),
+        ("/dev/c\\040d", "/m\\040n", 2),
+        ("/dev/c\\ d", "/m\\ n", 2),
+        ("/dev/e", "/mnt_", 3),
+        ("/dev/e", "/mnt", None),
+        ("/dev/f\tg", "/b\\c\nd", 4),
+        ("/dev/h", "/b\\c\u00a0d", 5),
         ("/dev/other", "/mnt", None),
         ("/dev/a", "/m n", None),
         ("/dev/a", "/other", None),
@@ -268,7 +278,7 @@ def test_the_entry_of_one_device_is_removed_once(plugins, fstab, state, argument
     device, folder, gone = case
     fstab.write_text(ENTRIES)
     dry, real, again = plugins.three_runs(state, **arguments(device, folder), config=str(fstab))
-    left = [line for index, line in enumerate(ENTRIES.splitlines(keepends=True)) if index != gone]
+    left = [f"{line}\n" for index, line in enumerate(ENTRIES.split("\n")[:-1]) if index != gone]
     assert fstab.read_text() == "".join(left)
     assert dry["result"] is (True if gone is None else None)
     assert (bool(real["changes"]), real["result"]) == (gone is not None, True)
@@ -352,3 +362,37 @@ def test_what_fstab_cannot_have_is_refused_before_anything_is_mounted(plugins, f
     assert told in row["comment"]
     assert not (tmp_path / "new").exists()
     assert fstab.read_text() == "# first\n"
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize(
+    "name", ["/a", "/a b", "/a\tb", "/a\nb", "/a\\b", "/a\\\\b", "/a#b", "/a_", "/a\u00a0b", "/a\udcffb", "/\u00e4"]
+)
+def test_fstab_names_any_folder_and_device_once(plugins, fstab, name):
+    """getmntent(3) reads the names as they were given, and no entry is added, or taken for another's, twice."""
+    fstab.write_text("/dev/x /a ext4 ro 0 0\n  # /dev/y /a ext4 ro 0 0\n")
+    arguments = {"name": f"/dev{name}", "fs_file": name, "config": str(fstab)}
+    common = {"fs_vfstype": "ext4", "mount": False, **arguments}
+    dry, real, again = plugins.three_runs("mount.fstab_present", **common)
+    assert (dry["result"], real["result"]) == (None, True), real
+    assert (again["result"], again["changes"]) == (True, {})
+    library = ctypes.CDLL(None)
+    library.setmntent.restype = library.getmntent.restype = ctypes.c_void_p
+    file = ctypes.c_void_p(library.setmntent(os.fsencode(fstab), b"r"))
+    entries = []
+    while found := library.getmntent(file):
+        entries.append(tuple(map(os.fsdecode, (ctypes.c_char_p * 2).from_address(found))))
+    library.endmntent(file)
+    assert entries == [("/dev/x", "/a"), (f"/dev{name}", name)]
+    dry, real, again = plugins.three_runs("mount.fstab_absent", **arguments)
+    assert (dry["result"], real["changes"], again["changes"]) == (None, {"persist": "removed"}, {})
+    assert fstab.read_text() == "/dev/x /a ext4 ro 0 0\n  # /dev/y /a ext4 ro 0 0\n"
+
+
+def test_the_kernels_list_is_read_whatever_a_folder_is_called(plugins, monkeypatch, tmp_path):
+    listed = "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / /a\x0cb\u00a0\\040\x85c rw - ext4 /dev/b rw\n"
+    (tmp_path / "mountinfo").write_text(listed)
+    monkeypatch.setattr(module, "_MOUNTINFO", str(tmp_path / "mountinfo"))
+    plugins.salt["cmd.run_stdout"] = lambda *_, **__: ""
+    plugins.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 0, "stdout": "", "stderr": ""}
+    assert list(plugins.call("mount.active", extended=True)) == ["/", "/a\x0cb\u00a0\\040\x85c"]
