@@ -53,7 +53,7 @@ def item(*args: str, default: Any = "", delimiter: str = ":", sanitize: bool = F
 
 def ls() -> list[str]:
     """Return the names of all grains."""
-    return sorted(__grains__)
+    return sorted(__grains__, key=str)
 
 
 def filter_by(
@@ -154,13 +154,13 @@ def set_(
     return row
 
 
-def _from_root(key: str, value: Any, delimiter: str) -> tuple[str, Any]:
+def _from_root(key: str, value: Any, delimiter: str) -> tuple[Any, Any]:
     """Return the top-level grain of a path, and its value with ``value`` put in its place."""
     while delimiter in key:
         key, _, step = key.rpartition(delimiter)
         above = merging.fresh(get(key, {}, delimiter))
-        value = {**above, step: value} if isinstance(above, dict) else above
-    return key, value
+        value = {**above, paths.key_in(above, step): value} if isinstance(above, dict) else above
+    return paths.key_in(__grains__, key), value
 
 
 def _grains_file() -> str:

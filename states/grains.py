@@ -164,7 +164,7 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
     if isinstance(grain, list):
         __salt__["grains.append"](name, value)
     else:
-        __salt__["grains.setval"](name, [value] if grain is None else [grain, value])
+        __salt__["grains.set"](name, [value] if grain is None else [grain, value], force=True)
     return changed(name, f"Value {value} was added to grain {name}", {"added": value})
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def with_value(
     grains: Mapping[str, Any], path: str, value: Any, delimiter: str, *, force: bool, destructive: bool
-) -> tuple[str, Any]:
-    """Return the top-level grain that holds ``path``, and its value with ``value`` put there. ``grains`` stay.
+) -> tuple[Any, Any]:
+    """Return the top-level key of ``path``, and its value with ``value`` put there. ``grains`` stay.
 
     A list or mapping is replaced, or replaces another value, only with ``force``. ``destructive`` removes a key whose
     new value is None. Raises CommandExecutionError for what is not replaced.
@@ -34,10 +34,11 @@ def with_value(
         above = merging.fresh(paths.traverse(grains, path, {}, delimiter))
         is_removed = value is None and destructive
         if isinstance(above, dict):
+            key = paths.key_in(above, step)
             if is_removed:
-                above.pop(step, None)
+                above.pop(key, None)
             else:
-                above[step] = value
+                above[key] = value
         elif isinstance(above, list):
             _put_into_list(path, above, step, value, is_removed=is_removed)
         elif above == step or force:
@@ -48,7 +49,7 @@ def with_value(
                 "Use 'force=True' to overwrite."
             )
         value = above
-    return path, value
+    return paths.key_in(grains, path), value
 
 
 def _put_into_list(path: str, items: list[Any], step: str, value: Any, *, is_removed: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from asyncstate.data.yaml.scalar import read_plain
@@ -40,15 +41,23 @@ def _in_mapping(data: Any, step: Any) -> Any:
     try:
         return data[step]
     except KeyError:
-        scalar = _as_yaml(step)
-        if scalar is MISSING:
-            return MISSING
+        pass
     except (TypeError, IndexError):
         return MISSING
     try:
-        return data[scalar]
-    except (KeyError, TypeError):
+        return data[key_in(data, step)]
+    except KeyError:
         return MISSING
+
+
+def key_in(mapping: Mapping[Any, Any], step: Any) -> Any:
+    """Return the key of a mapping that a step of a path means, ``step`` itself if it has none."""
+    if step not in mapping:
+        scalar = _as_yaml(step)
+        with suppress(TypeError):  # a list is no key
+            if scalar in mapping:
+                return scalar
+    return step
 
 
 def _in_list(items: list[Any], step: Any) -> Any:

@@ -18,3 +18,18 @@ def test_what_is_set_in_a_list_is_found(step, items):
     name, value = with_value(grains, f"top:{step}", "new", ":", force=True, destructive=False)
     assert name == "top"
     assert traverse({"top": value}, f"top:{step}") == "new"
+
+
+@pytest.mark.parametrize("step", ["80", "null", "None", "true", "1.5", "x", "[a]", "~", "0x50", "2020-01-01"])
+@pytest.mark.parametrize("top", ["top", "5", "true"])
+def test_what_is_set_in_a_mapping_is_found_once(step, top):
+    inner = {80: 1, None: 1, True: 1, 1.5: 1, "x": 1}
+    grains = {top: inner, 5: dict(inner), True: dict(inner)}
+    path = f"{top}:{step}"
+    there = traverse(grains, path) == 1
+    name, value = with_value(grains, path, "new", ":", force=True, destructive=False)
+    assert name in grains
+    assert traverse({name: value}, path) == "new"
+    assert len(value) == len(inner) + (not there)
+    name, value = with_value({**grains, name: value}, path, None, ":", force=True, destructive=True)
+    assert traverse({name: value}, path, "gone") == "gone"
