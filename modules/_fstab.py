@@ -6,7 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.data.mounts import field, fields_of
+from asyncstate.data.mounts import field
+from asyncstate.data.values import fields_of
 from asyncstate.dunders.entries import FOUND_BY_POINT
 from asyncstate.errors import CommandExecutionError
 

@@ -37,26 +37,22 @@ def get_target(alias: str) -> str:
 
 
 def has_target(alias: str, target: Any) -> bool:
-    """Return whether an alias has exactly this target, or these. InvocationError for an empty one."""
-    return list_aliases().get(alias) == _text(target)
+    """Return whether an alias has exactly this target, or these. InvocationError for what no line can say."""
+    return list_aliases().get(alias) == _line(alias, target).target
 
 
 def set_target(alias: str, target: Any) -> bool:
-    """Set the target or targets of an alias; other lines of it are removed. InvocationError for empty arguments."""
-    if not alias:
-        raise InvocationError("alias can not be an empty string")
-    text = _text(target)
-    if problem := _unfit("an alias", (alias, text)):
-        raise InvocationError(problem)
+    """Set the target or targets of an alias; other lines of it are removed. InvocationError as for `has_target`."""
+    new = _line(alias, target)
     with editing(_path()) as edit:
         lines = _lines()
         places = [index for index, line in enumerate(lines) if line.alias == alias]
-        if places and lines[places[-1]].target == text:
+        if places and lines[places[-1]].target == new.target:
             return True
         rest = [line for line in lines if line.alias != alias]
         first = places[0] if places else edit.place((line.alias or None for line in lines), alias)
         comment = lines[first].comment if places else ""
-        _write([*rest[:first], _Line(alias, text, comment), *rest[first:]])
+        _write([*rest[:first], new._replace(comment=comment), *rest[first:]])
     return True
 
 
@@ -70,11 +66,18 @@ def rm_alias(alias: str) -> bool:
     return True
 
 
-def _text(target: Any) -> str:
+def _line(alias: str, target: Any) -> _Line:
     text = ", ".join(map(str, target)) if isinstance(target, list) else str(target)
+    if not alias:
+        raise InvocationError("alias can not be an empty string")
     if not text:
         raise InvocationError("target can not be an empty string")
-    return text
+    line = _Line(alias, text.strip(), "")
+    if problem := _unfit("an alias", (alias, text)):
+        raise InvocationError(problem)
+    if _parsed(f"{alias}: {line.target}") != line:
+        raise InvocationError(f"{alias}: {text} is no line of {_path()}")
+    return line
 
 
 def _path() -> str:

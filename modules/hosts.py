@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import Editing, __salt__, editing
 from asyncstate.errors import CommandExecutionError
@@ -114,15 +115,27 @@ def set_comment(ip: str, comment: str) -> bool:
     return bool(get_alias(ip)) and _edit(change)
 
 
+def unfit(ip: str, alias: str, comment: str = "") -> str:
+    """Return the reason why a line cannot give an address these names and this comment, "" if it can."""
+    line = _line(ip, alias, comment)
+    if problem := _unfit(f"an entry of {_path()}", (line.raw,)):
+        return problem
+    return "" if line.aliases and _parsed(line.raw) == line else f"{line.raw!r} is no entry of {_path()}"
+
+
 def _names(alias: str) -> list[str]:
-    return [name for name in str(alias).replace("\t", " ").split(" ") if name] or [alias]
+    return _fields_of(str(alias)) or [alias]
 
 
 def _entry(ip: str, alias: str, comment: str) -> _Line:
-    if problem := _unfit(f"an entry of {_path()}", (ip, alias, comment)):
+    if problem := unfit(ip, alias, comment):
         raise CommandExecutionError(problem)
-    text = f"{ip}\t\t{alias}"
-    return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(alias.split()), comment)
+    return _line(ip, alias, comment)
+
+
+def _line(ip: str, alias: str, comment: str) -> _Line:
+    text, comment = f"{ip}\t\t{alias}", comment.strip()
+    return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(_fields_of(alias)), comment)
 
 
 def _path() -> str:
@@ -140,7 +153,7 @@ def _lines() -> list[_Line]:
 
 def _parsed(raw: str) -> _Line:
     entry, _, comment = raw.partition("#")
-    words = entry.split()
+    words = _fields_of(entry)
     return _Line(raw, words[0], tuple(words[1:]), comment.strip()) if words else _Line(raw)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.data import formats
 from asyncstate.data.mounts import field as _field
-from asyncstate.data.mounts import fields_of as _fields_of
+from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError

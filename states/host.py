@@ -6,7 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.data.values import unfit as _unfit
+from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 
 from . import _resources
@@ -41,17 +41,19 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     ``comment`` is put at the end of the address's line. As in Salt, a new name has it among its changes, even if the
     line has it already.
     """
-    if filesystem.judges() and (problem := _unfit("an entry of /etc/hosts", (name, comment))):
-        return failed(name, problem)
-    row = unchanged(name)
     wanted = [str(each) for each in (ip if isinstance(ip, list) else [ip])]
+    comment = comment.strip()
+    for address in wanted if filesystem.judges() else ():
+        if _is_address(address) and (problem := __salt__["hosts.unfit"](address, name, comment)):
+            return failed(name, problem)
+    row = unchanged(name)
     table = {key: entry for key, entry in __salt__["hosts.list_hosts"]().items() if isinstance(entry, dict)}
     comments = []
     to_add = [address for address in wanted if address not in table]
     to_remove = []
     to_comment = [address for address in to_add if comment]
     for address, entry in table.items():
-        named = set(name.split() or [name]) <= set(entry["aliases"])
+        named = __salt__["hosts.has_pair"](address, name)
         if address not in wanted:
             if named and clean:
                 to_remove.append(address)
@@ -98,10 +100,13 @@ def absent(name: str, ip: str | list[str]) -> Row:
 
 def only(name: str, hostnames: str | list[str]) -> Row:
     """Make sure that the address ``name`` has these names, in this order, and no others."""
+    given = hostnames if isinstance(hostnames, list) else [hostnames]
     old = " ".join(__salt__["hosts.get_alias"](name))
-    new = " ".join(each.strip() for each in ([hostnames] if isinstance(hostnames, str) else hostnames))
+    new = " ".join(field for each in given for field in _fields_of(str(each)))
     if old == new:
         return unchanged(name, f'IP address {name} already set to "{new}"')
+    if new and filesystem.judges() and (problem := __salt__["hosts.unfit"](name, new)):
+        return failed(name, problem)
     if is_dry_run():
         return would_change(name, f'Would change {name} from "{old}" to "{new}"')
     if not __salt__["hosts.set_host"](name, new):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from asyncstate.pattern import lazy_pattern
 
-_BETWEEN = lazy_pattern(r"[ \t]+")
 _AS_LISTED = str.maketrans({" ": r"\040", "\t": r"\011", "\n": r"\012", "\\": r"\134"})
 _GIVEN = lazy_pattern(r"(?P<kept>\\[0-7]{3})|\\(?P<blank> )|[ \t\n\\]")
 
@@ -20,8 +19,3 @@ def field(text: str) -> str:
     Numbers that ``text`` has already stay, and a blank behind a backslash is a blank, as in Salt's trees.
     """
     return _GIVEN.sub(lambda found: found["kept"] or escaped(found["blank"] or found[0]), text)
-
-
-def fields_of(line: str) -> list[str]:
-    """Return the fields of a line: only blanks and tabs are between them."""
-    return _BETWEEN.split(line.strip(" \t\n"))

@@ -20,6 +20,11 @@ def is_one_line(text: str) -> bool:
     return len(f"{text}.".splitlines()) == 1 and "\0" not in text
 
 
+def fields_of(line: str) -> list[str]:
+    """Return the fields of a line of a table such as fstab or hosts: only blanks and tabs are between them."""
+    return [field for field in line.rstrip("\n").replace("\t", " ").split(" ") if field]
+
+
 def unfit(what: str, texts: Iterable[str], words: Iterable[str] = ()) -> str:
     """Return a message about a text that is not one line, or a word that is not one word; "" if all fit in ``what``."""
     for text in texts:

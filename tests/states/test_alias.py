@@ -9,7 +9,7 @@ from asyncstate.states import alias
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
 
-from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 CASES = recorded("alias")
 
@@ -85,3 +85,35 @@ def test_footprint(plugins, options, file):
     plugins.opts.update(options)
     with plugins.calling():
         assert alias.mod_footprint({"name": "x"})["writes"] == [f"path:{file}#x", f"path:{file}.db#x"]
+
+
+TEXTS = [
+    "a:b",
+    "a#b",
+    "#a",
+    " a",
+    "a ",
+    "a b",
+    '"a b"',
+    "a\tb",
+    "a\u00a0b",
+    "a\x0cb",
+    ":",
+    "ä",
+    "a\udcffb",
+    "a, b",
+    "|/bin/x #y",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(
+    "arguments", [lambda text: {"name": text, "target": "t"}, lambda text: {"name": "n", "target": text}]
+)
+def test_what_a_line_cannot_say_is_refused_and_the_rest_is_said_once(plugins, tmp_path, arguments, text):
+    (tmp_path / "aliases").write_text("a: b\n")
+    dry, real, again = plugins.three_runs("alias.present", **arguments(text), errors=(AsyncStateError,))
+    assert dry["result"] is (None if real["changes"] else real["result"]), (dry, real)
+    assert (again["result"], again["changes"]) == (real["result"], {})
+    if real["result"] is False:
+        assert (tmp_path / "aliases").read_text() == "a: b\n"

@@ -5,6 +5,8 @@ from asyncstate.states import host
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
 
+from asyncstate.errors import AsyncStateError
+
 CASES = recorded("host")
 TABLE = "# local\n127.0.0.1\tlocalhost\n10.0.0.1\t\tweb www # front\n"
 
@@ -129,3 +131,43 @@ def test_no_second_line_comes_with_a_name_or_a_comment(plugins):
         row = plugins.state("host.present", ip="10.0.0.1", **arguments)
         assert (row["result"], row["changes"]) == (False, {})
         assert "is one line" in row["comment"]
+
+
+NAMES = [
+    "#x",
+    "a#b",
+    "a #b",
+    "",
+    " ",
+    "a b",
+    "a\tb",
+    "a\u00a0b",
+    "a\x0cb",
+    "a\nb",
+    "ä",
+    "x" * 300,
+    "a\udcffb",
+    "localhost",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("state", "arguments"),
+    [
+        ("host.present", lambda name: {"name": name, "ip": "10.0.0.9"}),
+        ("host.present", lambda name: {"name": name, "ip": "10.0.0.1", "clean": True}),
+        ("host.present", lambda name: {"name": "web", "ip": ["10.0.0.1", "10.0.0.9"], "comment": name}),
+        ("host.only", lambda name: {"name": "10.0.0.9", "hostnames": name}),
+        ("host.only", lambda name: {"name": "10.0.0.1", "hostnames": [name, "other"]}),
+        ("host.only", lambda name: {"name": name, "hostnames": "web"}),
+        ("host.absent", lambda name: {"name": name, "ip": "10.0.0.1"}),
+    ],
+)
+def test_what_a_line_cannot_say_is_refused_and_the_rest_is_said_once(plugins, table, state, arguments, name):
+    plugins.opts["foresight"] = True
+    dry, real, again = plugins.three_runs(state, **arguments(name), errors=(AsyncStateError,))
+    assert dry["result"] is (None if real["changes"] else real["result"]), (dry, real)
+    assert (again["result"], again["changes"]) == (real["result"], {})
+    if real["result"] is False:
+        assert table.read_text() == TABLE

@@ -160,15 +160,19 @@ class PluginHarness:
         *,
         test: bool | None = None,
         low: dict[str, Any] | None = None,
+        errors: tuple[type[Exception], ...] = (PathRefused,),
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Call a state function and check the form of its row. ``low`` is what ``__low__`` shows."""
+        """Call a state function and check the form of its row. ``low`` is what ``__low__`` shows.
+
+        The text of ``errors`` is a failed row, as the engine has it.
+        """
         shown = low if low is not None else _low_of(function, kwargs)
         found = self.states[function] if isinstance(function, str) else function
         with self.calling(test=self.opts["test"] if test is None else test, low=shown):
             try:
                 row = _blocking(found)(**kwargs)
-            except PathRefused as error:  # as the engine has it: the words are the row
+            except errors as error:
                 row = failed_row(kwargs.get("name"), str(error))
             if set(row) >= ROW_KEYS and not isinstance(row["comment"], list):
                 keep_deeds(row)
