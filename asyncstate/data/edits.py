@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,9 +17,13 @@ _MISSING = "Cannot edit marked block. Markers were not found in file."
 
 
 def decoded(data: bytes) -> tuple[str, str]:
-    """Return the text of a file, and the encoding to write it back with: UTF-8, else Latin-1, which has every byte."""
+    """Return the text of a file, and the encoding to write it back with: UTF-8, else Latin-1, which has every byte.
+
+    A byte order mark belongs to the encoding.
+    """
+    codec = "utf-8-sig" if data.startswith(BOM_UTF8) else "utf-8"
     try:
-        return data.decode("utf-8"), "utf-8"
+        return data.decode(codec), codec
     except UnicodeDecodeError:
         return data.decode("latin-1"), "latin-1"
 
@@ -29,6 +34,11 @@ def encoded(text: str, codec: str) -> bytes:
         return text.encode(codec)
     except UnicodeEncodeError:
         return text.encode()
+
+
+def line_end(text: str) -> str:
+    """Return the line ending of a text, by its first line."""
+    return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
 
 
 def regex_flags(flags: Any) -> re.RegexFlag:
@@ -81,9 +91,9 @@ def replaced(
     if hits or not (append_if_not_found or prepend_if_not_found):
         return new
     line = literal if not_found_content is None else str(not_found_content)
-    if re.search(rf"^{re.escape(line)}($|(?=\r\n))", text, regex_flags(flags)):
+    if re.search(rf"^{re.escape(line)}($|(?=\r\n))", text, regex_flags(flags) | re.MULTILINE):
         return new
-    return f"{line}\n{new}" if prepend_if_not_found else appended(new, [line])
+    return prepended(new, [line]) if prepend_if_not_found else appended(new, [line])
 
 
 def contents_text(parts: Iterable[str], *, newline: bool = True) -> str:
@@ -95,13 +105,15 @@ def contents_text(parts: Iterable[str], *, newline: bool = True) -> str:
 
 def appended(text: str, lines: Iterable[Any]) -> str:
     """Return a text with separate lines added at its end."""
-    ended = text if not text or text.endswith("\n") else f"{text}\n"
-    return ended + "".join(f"{line}\n" for line in lines)
+    end = line_end(text)
+    ended = text if not text or text.endswith("\n") else f"{text}{end}"
+    return ended + "".join(f"{line}{end}" for line in lines)
 
 
 def prepended(text: str, lines: Iterable[Any]) -> str:
     """Return a text with lines at its beginning."""
-    return "".join(f"{line}\n" for line in lines) + text
+    end = line_end(text)
+    return "".join(f"{line}{end}" for line in lines) + text
 
 
 def has_lines(text: str, chunk: str) -> bool:
@@ -380,7 +392,7 @@ class _Block:
         self.end = end
         self.content = content
         self.newline = newline
-        self.linesep = "\r\n" if old and old[0].endswith("\r\n") else "\n"
+        self.linesep = line_end(old[0] if old else "")
 
     def lines(self) -> list[str]:
         """Return the whole block, with its markers."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
+
+from asyncstate.data import edits
 
 
 class KeyValues:
@@ -17,11 +18,18 @@ class KeyValues:
         self.wanted = wanted
         self.separator = separator
         self.uncomment = uncomment
+        self.end = "\n"
         self.left: dict[str, int] = dict.fromkeys(wanted, count)
         self.content: list[str] = []
         self.diff: list[str] = []
         self.pruned: list[str] = []
         self.changed: int = 0
+
+    def read(self, text: str) -> None:
+        """Add all lines of a text."""
+        self.end = edits.line_end(text)
+        for line in edits.lines_of(text):
+            self.take(line)
 
     def take(self, line: str) -> None:
         """Add one line to the new content, with the wanted value if it has one of the keys."""
@@ -50,18 +58,16 @@ class KeyValues:
             self.diff.append(f"- {line}")
             line = ""
             if left:
-                line = f"{found}{self.separator}{wanted}{os.linesep}"
+                line = f"{found}{self.separator}{wanted}{self.end}"
                 kind = "" if isinstance(wanted, str) else f" (from {type(wanted).__name__} type)"
-                self.diff.append(f"+ {line.rstrip()}{kind}{os.linesep}" if kind else f"+ {line}")
+                self.diff.append(f"+ {line.rstrip()}{kind}{self.end}" if kind else f"+ {line}")
             self.changed += 1
         if left > 0:
             self.left[key] = left - 1
         return line
 
     def _missing(self) -> list[str]:
-        return [
-            f"{key}{self.separator}{wanted}{os.linesep}" for key, wanted in self.wanted.items() if self.left[key] > 0
-        ]
+        return [f"{key}{self.separator}{wanted}{self.end}" for key, wanted in self.wanted.items() if self.left[key] > 0]
 
     def append(self) -> None:
         """Add the keys that were not found at the end."""
@@ -69,9 +75,9 @@ class KeyValues:
         if not lines:
             return
         if self.content and not self.content[-1].endswith("\n"):
-            self.content[-1] += os.linesep
+            self.content[-1] += self.end
         self.content += lines
-        self.diff += [f"- <EOF>{os.linesep}", *(f"+ {line}" for line in lines), f"+ <EOF>{os.linesep}"]
+        self.diff += [f"- <EOF>{self.end}", *(f"+ {line}" for line in lines), f"+ <EOF>{self.end}"]
         self.changed += len(lines)
 
     def prepend(self) -> None:
@@ -80,5 +86,5 @@ class KeyValues:
         if not lines:
             return
         self.content[:0] = reversed(lines)
-        self.diff[:0] = [f"  <SOF>{os.linesep}", *(f"+ {line}" for line in reversed(lines))]
+        self.diff[:0] = [f"  <SOF>{self.end}", *(f"+ {line}" for line in reversed(lines))]
         self.changed += len(lines)

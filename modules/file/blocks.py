@@ -46,7 +46,7 @@ def blockreplace(
     path = filesystem.resolved(os.path.abspath(expand(path)))
     if not filesystem.exists(path):
         raise InvocationError(f"File not found: {path}")
-    old, codec = _load(path)
+    mark, old, codec = _load(path)
     new = edits.with_block(
         old,
         marker_start,
@@ -63,11 +63,12 @@ def blockreplace(
     if difference and not dry_run:
         if backup is not False:
             copy_beside(path, str(backup))
-        filesystem.replace_content(path, edits.encoded(text, codec))
+        filesystem.replace_content(path, edits.encoded(mark + text, codec))
     return difference if show_changes else bool(difference)
 
 
-def _load(path: str) -> tuple[list[str], str]:
+def _load(path: str) -> tuple[str, list[str], str]:
+    """Return the byte order mark of a file, "" without one, its lines, and its encoding."""
     data = filesystem.read_bytes(path)
     try:
         codec = text_encoding(data[:_HEAD])
@@ -76,6 +77,8 @@ def _load(path: str) -> tuple[list[str], str]:
             raise InvocationError(f"Cannot perform string replacements on a binary file: {path}") from None
         codec = "latin-1"
     try:
-        return data.decode(codec).splitlines(keepends=True), codec
+        text = data.decode(codec)
     except UnicodeDecodeError:
-        return data.decode("latin-1").splitlines(keepends=True), "latin-1"
+        text, codec = data.decode("latin-1"), "latin-1"
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    return mark, text.removeprefix(mark).splitlines(keepends=True), codec

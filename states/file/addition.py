@@ -86,7 +86,7 @@ def prepend(
     old = texts.read(name)
     before = texts.lines(old)
     added = edits.missing_header(old, chunks) if header else edits.missing_lines(old, chunks)
-    after = [*(f"{line}\n" for line in added), *before]
+    after = texts.lines(edits.prepended(old, added))
     return _finish(name, "prepend", before, after, added, old, show_changes=show_changes, joint="")
 
 

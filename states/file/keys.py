@@ -52,8 +52,7 @@ def keyvalue(
         text, codec, append_if_not_found = "", "utf-8", True
     edit = KeyValues({str(name): value for name, value in key_values.items()}, separator, count, uncomment)
     edit.key_ignore_case, edit.value_ignore_case, edit.prune = key_ignore_case, value_ignore_case, prune
-    for line in edits.lines_of(text):
-        edit.take(line)
+    edit.read(text)
     if append_if_not_found:
         edit.append()
     elif prepend_if_not_found:

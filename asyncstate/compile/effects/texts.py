@@ -370,8 +370,7 @@ def _keyvalue(args: dict[str, Any]) -> tuple[Edit, str]:
         edit = KeyValues(values, separator, args.get("count", 1), args.get("uncomment"))
         for each in ("key_ignore_case", "value_ignore_case", "prune"):
             setattr(edit, each, args.get(each))
-        for line in text.splitlines(keepends=True):
-            edit.take(line)
+        edit.read(text)
         if args.get("append_if_not_found"):
             edit.append()
         elif args.get("prepend_if_not_found"):
