@@ -102,7 +102,7 @@ def only(name: str, hostnames: str | list[str]) -> Row:
     """Make sure that the address ``name`` has these names, in this order, and no others."""
     given = hostnames if isinstance(hostnames, list) else [hostnames]
     old = " ".join(__salt__["hosts.get_alias"](name))
-    new = " ".join(field for each in given for field in _fields_of(str(each)))
+    new = " ".join(field for each in given for field in _fields_of(each))
     if old == new:
         return unchanged(name, f'IP address {name} already set to "{new}"')
     if new and filesystem.judges() and (problem := __salt__["hosts.unfit"](name, new)):

@@ -343,6 +343,12 @@ async def test_a_value_of_a_wrong_type_is_refused_by_the_name_of_its_parameter(f
             "'exclude' must be Sequence[str | Mapping[str, str]], not list of dict, str",
         ),
         (StateRuntime.run, {"concurrency": True}, "'concurrency' must be int | None, not bool"),
+        *(
+            (StateRuntime.run, {name: sign * 10**400}, f"{name!r} must be ")
+            for name, parameter in inspect.signature(StateRuntime.run).parameters.items()
+            if "float" in str(parameter.annotation)
+            for sign in (1, -1)
+        ),
         (StateRuntime.run, {"about": {5: "x"}, "plan": Settings()}, "'plan' must be Plan, not Settings"),
         (
             StateRuntime,

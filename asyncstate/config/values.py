@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from inspect import iscoroutinefunction
+from sys import float_info
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
@@ -97,7 +98,9 @@ def _is_annotated(value: Any, annotation: str) -> bool:
 def _is_taken_for(value: Any, name: str) -> bool:
     """Return whether Python treats a value as another type: a bool as a number, a text as its letters."""
     if name in {"int", "float"}:
-        return isinstance(value, bool)
+        return isinstance(value, bool) or (
+            name == "float" and abs(value) > float_info.max and not isinstance(value, float)
+        )
     return isinstance(value, {"Sequence": (str, bytes, Mapping), "Iterable": (str, bytes)}.get(name, ()))
 
 

@@ -11,6 +11,7 @@ This uses asyncio instead of ``anyio.to_thread``: an abandoned call must still r
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections import deque
@@ -334,8 +335,10 @@ class _Worker(Thread):
         self.current: _Job | None = None
         """The call under way."""
         self.ready: threading.Lock = threading.Lock()
+        self._process = 0
 
     def run(self) -> None:
+        self._process = os.getpid()
         self._pool.live.add(self)
         try:
             self._take_calls()
@@ -384,6 +387,8 @@ class _Worker(Thread):
                 result = job.context.run(job.call)
             except BaseException as raised:  # noqa: BLE001 - raised again where the call is awaited
                 error = transferable(raised)
+            if os.getpid() != self._process:
+                os._exit(0)  # the function forked, and returns in the copy too, which has no loop to tell
             self.current = None
             following = None if job.strand is None else job.strand.next_after(job)
             if following is None:

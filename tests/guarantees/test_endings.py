@@ -7,6 +7,7 @@ looked for in the whole machine, by a mark in the environment, not only where it
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -261,3 +262,54 @@ def test_a_signal_while_a_command_only_compiles_leaves_nothing(site, numbers, wo
     assert process.communicate(timeout=120) == ("", f"asyncstate: ended by {numbers[0].name}\n")
     assert process.returncode == 128 + numbers[0]
     assert site.left() == []
+
+
+FORKS = """
+import asyncio
+import os
+
+def returns(name):
+    os.fork()
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+def raises(name):
+    os.fork()
+    raise ValueError(name)
+
+async def returns_async(name):
+    return returns(name)
+
+async def raises_async(name):
+    return raises(name)
+
+async def waits_async(name):
+    os.fork()
+    await asyncio.sleep(0.01)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+def mod_aggregate(low, chunks, running):
+    os.fork()
+    return low
+
+def once(name):
+    with open(name, "a") as file:
+        file.write("x")
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("function", ["returns", "raises", "returns_async", "raises_async", "waits_async"])
+def test_a_function_that_forks_returns_in_one_process_only(site, function):
+    (site.salt / "_states" / "forks.py").write_text(FORKS)
+    tree = f"forks:\n  forks.{function}:\n    - aggregate: True\n"
+    for number in range(3):
+        tree += f"'{{work}}/{number}':\n  forks.once:\n    - order: last\n    - aggregate: True\n"
+    site.write(tree, anew=True)
+    process = site.start([PROGRAM, "apply", "all", "--file-root", site.salt, "-j", site.concurrency, "--out", "json"])
+    out, errors = process.communicate(timeout=60)
+    assert "internal error" not in errors
+    assert process.returncode == (2 if function.startswith("raises") else 0), errors
+    assert len(json.loads(out)) == 4
+    assert [path.read_text() for path in sorted(site.work.iterdir())] == ["x", "x", "x"]
+    assert site.marked() == {}

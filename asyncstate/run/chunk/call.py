@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections import defaultdict
 from datetime import datetime
 from functools import partial
@@ -317,7 +318,7 @@ class Caller:
         if self._mock:
             func, is_async, args, kwargs = mocked_row, False, [low["name"]], {}
         if not is_async:
-            context = current.get()
+            context, process = current.get(), os.getpid()
 
             def in_thread() -> Any:
                 try:
@@ -327,7 +328,7 @@ class Caller:
                         returned = call(*args, **kwargs)
                     return checked(returned, low, salt) if checks else returned
                 finally:
-                    if context.cancel is not None:
+                    if context.cancel is not None and os.getpid() == process:
                         release(context.cancel)
 
             # Short calls that change one folder share a thread.
@@ -463,6 +464,8 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
     given = low["timeout"] if signature.has_kwargs else low.pop("timeout")
     try:
         seconds = float(given)
+    except OverflowError:
+        raise ArgumentError("'timeout' must not be so large a number") from None
     except (TypeError, ValueError):
         seconds = math.nan
     if not math.isnan(seconds):

@@ -8,6 +8,7 @@ not used, since the stack of a running thread cannot be read safely.
 
 from __future__ import annotations
 
+import os
 import threading
 from types import coroutine
 from typing import TYPE_CHECKING, Any, Self
@@ -61,7 +62,7 @@ class LoopWatch:
     @coroutine
     def steps(self, function: LoadedFunction, pending: Awaitable[Any]) -> Generator[Any, Any, Any]:
         """Await ``pending``, the return of a call of ``function``, and measure how long each step takes."""
-        steps = pending.__await__()
+        steps, process = pending.__await__(), os.getpid()
         send, value = steps.send, None
         try:
             while True:
@@ -69,6 +70,8 @@ class LoopWatch:
                 try:
                     waits_for = send(value)
                 finally:
+                    if os.getpid() != process:
+                        os._exit(0)  # the function forked, and goes on in the copy too: two processes on one loop
                     if self.ticks - before >= self._most:
                         self._note(function, self.ticks - before)
                 try:

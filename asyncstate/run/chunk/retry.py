@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+_SECONDS = ("interval", "splay")
+_LONGEST = 10**9
+
 
 class RetryPolicy(msgspec.Struct, frozen=True):
     """``attempts`` counts every call, the first included; ``interval`` and ``splay`` are seconds."""
@@ -29,10 +32,12 @@ class RetryPolicy(msgspec.Struct, frozen=True):
         for key, kind in (("until", bool), ("attempts", int), ("interval", int), ("splay", int)):
             if key not in value:
                 continue
-            if isinstance(value[key], kind):
-                settings[key] = value[key]
-            else:
+            if not isinstance(value[key], kind):
                 warnings.append(f"retry: {key} should be of type {kind.__name__}: the default is used")
+            elif key in _SECONDS and not 0 <= value[key] <= _LONGEST:
+                warnings.append(f"retry: {key} should be from 0 to {_LONGEST} seconds: the default is used")
+            else:
+                settings[key] = value[key]
         return cls(**settings), warnings
 
     def pause(self) -> float:

@@ -164,6 +164,22 @@ def test_the_time_limit_holds_for_every_attempt():
     assert comments(report)["x"].count("did not end within 5 seconds and was stopped") == 3
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [(10**400, "must not be so large a number"), (-(10**400), "must not be so large a number"), ("x", "not a text")],
+)
+def test_a_time_limit_that_is_none_is_named(given, said):
+    host = FakeHost()
+
+    @host.state("own.go")
+    def go(name):
+        return row(name)
+
+    report, _ = run(PlanBuilder().chunk("x", "own.go", args={"timeout": given}).build(), host)
+    assert said in comments(report)["x"]
+    assert "Traceback" not in comments(report)["x"]
+
+
 @pytest.mark.parametrize("lasts", [20, 30])
 def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_ends(lasts):
     host, log = FakeHost(), []

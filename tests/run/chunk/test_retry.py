@@ -11,6 +11,13 @@ from asyncstate.run.chunk.retry import RetryPolicy
         (False, RetryPolicy(attempts=0), 0),
         ({"attempts": 5, "interval": 1}, RetryPolicy(attempts=5, interval=1), 0),
         ({"attempts": "5", "until": "yes", "splay": 2}, RetryPolicy(splay=2), 2),
+        *(
+            ({key: number}, RetryPolicy(), 1)
+            for key in ("interval", "splay")
+            for number in (-1, 10**10, -(10**400), 10**400)
+        ),
+        ({"attempts": 10**400, "interval": 10**9, "splay": 10**9}, RetryPolicy(True, 10**400, 10**9, 10**9), 0),
+        ({"attempts": -5}, RetryPolicy(attempts=-5), 0),
         ("often", RetryPolicy(), 1),
         (None, RetryPolicy(), 1),
     ],
