@@ -16,7 +16,6 @@ from asyncstate.model.chunk import SLOT
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import ModuleType
 
 _KINDS: dict[str, tuple[str, tuple[Any, ...]]] = {
@@ -161,15 +160,6 @@ def described(value: Any) -> str:
 
 def _named(value: Any) -> str:
     return _NAMES.get(type(value), "nothing" if value is None else f"a {type(value).__name__}")
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield every text in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (list, tuple, dict)):
-        for each in value.items() if isinstance(value, dict) else value:
-            yield from texts_in(each)
 
 
 class Signature:

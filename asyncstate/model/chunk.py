@@ -15,7 +15,7 @@ from asyncstate.model.requisite import REQUISITE_KEYWORDS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Iterator
 
 MOD_INIT: Final = "mod_init"
 """``mod_init(low)``: called once a run, before the first state of the module."""
@@ -126,6 +126,22 @@ class Lines:
         return hash(Lines)
 
 
+def texts_in(value: Any, *, keys: bool = False) -> Iterator[str]:
+    """Yield every text in nested lists and mappings, in their order, with the ``keys`` of mappings or without."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(reversed(value))
+        elif isinstance(value, dict):
+            for key, each in reversed(value.items()):
+                waiting.append(each)
+                if keys:
+                    waiting.append(key)
+
+
 class LowChunk(msgspec.Struct, frozen=True, gc=False):
     """One call of one state function, as the compiler produces it.
 
@@ -172,6 +188,11 @@ class LowChunk(msgspec.Struct, frozen=True, gc=False):
     def where(self) -> str:
         """``file:line``, as far as known."""
         return file_line(self.file, self.line)
+
+    def texts(self, *, keys: bool = False, but: Container[str] = ()) -> Iterator[str]:
+        """Yield the name and every text in the arguments, except those of the arguments ``but``."""
+        given = {key: value for key, value in self.args.items() if key not in but} if but else self.args
+        return texts_in([self.name, given], keys=keys)
 
     def as_listener(self) -> LowChunk:
         """Return the chunk that calls ``mod_watch`` for this one: ID ``listener_…``, no requisites of its own."""

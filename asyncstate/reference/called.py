@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import FunctionNotFound
-from asyncstate.load.plugin import described, texts_in
-from asyncstate.model.chunk import SLOT
+from asyncstate.load.plugin import described
+from asyncstate.model.chunk import SLOT, texts_in
 from asyncstate.nearest import did_you_mean, nearest
 from asyncstate.run.chunk.slots import parse_call
 
@@ -107,7 +107,7 @@ def _called(function: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]
             if isinstance(entry, dict) and _is_name(entry.get("fun")):
                 yield argument, entry["fun"]
     for argument, value in args.items():
-        for slot in (text for text in texts_in(value) if text.startswith(f"{SLOT}salt:")):
+        for slot in (text for text in texts_in(value, keys=True) if text.startswith(f"{SLOT}salt:")):
             call = parse_call(slot.split(":", 2)[2])
             if call is not None and _is_name(call[0]):
                 yield argument, call[0]

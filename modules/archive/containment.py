@@ -84,7 +84,7 @@ class Destination:
         if path in self._put:
             return self._put[path]
         try:
-            return "" if self._is_removed(path) else os.readlink(path)
+            return "" if self._is_removed(path) else filesystem.readlink(path)
         except OSError:  # no link
             return ""
 

@@ -1,4 +1,8 @@
-from asyncstate.model.chunk import Lines, LowChunk, fresh, place_text
+import functools
+
+import pytest
+
+from asyncstate.model.chunk import Lines, LowChunk, fresh, place_text, texts_in
 
 
 def chunk(**changes):
@@ -60,3 +64,21 @@ def test_fresh_copies_containers_only():
     assert copied["a"] is not original["a"]
     assert copied["a"][0] is value
     assert copied["c"] is original["c"]
+
+
+DEEP = functools.reduce(lambda inside, _: [inside], range(10_000), "deep")
+
+
+@pytest.mark.parametrize(
+    ("value", "texts", "with_keys"),
+    [
+        ("a", ["a"], ["a"]),
+        (5, [], []),
+        ({"a": ["b", {"c": ("d", None)}], 5: "e"}, ["b", "d", "e"], ["a", "b", "c", "d", "e"]),
+        ([["a"], {}, [], "b"], ["a", "b"], ["a", "b"]),
+        (DEEP, ["deep"], ["deep"]),
+    ],
+)
+def test_texts_come_in_their_order_from_any_depth(value, texts, with_keys):
+    assert list(texts_in(value)) == texts
+    assert list(texts_in(value, keys=True)) == with_keys

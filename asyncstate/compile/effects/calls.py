@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.resources import ENVIRONMENT, PATH, TREE
-from asyncstate.model.chunk import SLOT
+from asyncstate.model.chunk import SLOT, texts_in
 from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
@@ -93,24 +93,9 @@ class Templates:
         return _calls_read(calls, "its template"), only_prints
 
 
-def texts(value: Any, *, keys: bool = False) -> Iterator[str]:
-    """Yield every text in nested lists and mappings, with the ``keys`` of mappings or without."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            waiting.extend(value)
-        elif isinstance(value, dict):
-            waiting.extend(value.values())
-            if keys:
-                waiting.extend(value)
-
-
 def _variables_name(args: Mapping[str, Any]) -> list[str]:
     """Return the files that the variables of a template name."""
-    given = texts([args.get("context"), args.get("defaults")], keys=True)
+    given = texts_in([args.get("context"), args.get("defaults")], keys=True)
     return [f"{PATH}{posixpath.normpath(text)}{TREE}" for text in given if text.startswith("/") and text.strip("/")]
 
 

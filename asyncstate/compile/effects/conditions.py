@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.calls import texts
 from asyncstate.compile.effects.resources import ENVIRONMENT, PATH, TREE
+from asyncstate.model.chunk import texts_in
 from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 
@@ -111,7 +111,7 @@ def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
     """Return what an entry ``fun: MODULE.FUNCTION`` reads."""
     function = entry.get("fun")
     module = str(function).partition(".")[0]
-    given = [text for key, value in entry.items() if key != "fun" for text in texts(value)]
+    given = [text for key, value in entry.items() if key != "fun" for text in texts_in(value)]
     reads = ["grains", *(path for text in given for path in _paths(text))]
     unknown = "" if module in _READ_BY_MODULES else f"what {function} reads is not known"
     programs: dict[str, None] | None = {} if module in _RUN_NOTHING else None
@@ -132,7 +132,7 @@ def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
 
 
 def _paths(value: Any) -> Iterator[str]:
-    for text in texts(value):
+    for text in texts_in(value):
         path = text.removeprefix("file://")
         if path.startswith(("/", "~")):
             yield f"{PATH}{path.rstrip('/')}{TREE}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.calls import texts
 from asyncstate.compile.effects.resources import ENTRY, ENVIRONMENT, PATH, TREE, folders_above
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.folders import FOLDER_OPTIONS, plugin_folders
@@ -110,7 +109,7 @@ class Surroundings:
         env = given if isinstance(given, str) and given else chunk.env
         if chunk.args.get("template"):
             yield from (f"{PATH}{root}{TREE}" for root in self._client.roots(env))
-        for text in texts([chunk.name, chunk.args], keys=True):
+        for text in chunk.texts(keys=True):
             if SALT_SCHEME in text:
                 path, other = parse_salt_url(text[text.index(SALT_SCHEME) :].split()[0])
                 below = posixpath.normpath(f"/{path}").rstrip("/")

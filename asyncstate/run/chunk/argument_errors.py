@@ -15,7 +15,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import AsyncStateError, FunctionNotFound
-from asyncstate.load.plugin import Expected, described, texts_in
+from asyncstate.load.plugin import Expected, described
+from asyncstate.model.chunk import texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,6 +76,6 @@ def wrong_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> s
             found.append(f"'{name}' must not be so large a number")
         elif expected is not None and not expected.fits(given[name]):
             found.append(f"'{name}' must be {expected}, not {described(given[name])}")
-        elif any("\0" in text for text in texts_in(given[name])):
+        elif any("\0" in text for text in texts_in(given[name], keys=True)):
             found.append(f"'{name}' must not hold a NUL character")
     return "; ".join(found)

@@ -7,13 +7,11 @@ templates, or inside of functions, are not found. A call for an operator is a st
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from asyncstate.extras.fleet.host.call import FUNCTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from asyncstate.model.chunk import LowChunk
 
 COMMAND: Final = "cmd.run"
@@ -36,19 +34,7 @@ def functions_of(chunk: LowChunk) -> dict[str, str]:
         keys = [key.partition(":")[0] for key in map(str, chunk.args) if "." in key]
         for name in (*keys, *([str(chunk.name)] if not keys or "." in str(chunk.name) else ())):
             found.setdefault(name, chunk.function)
-    for text in _texts(chunk.args):
+    for text in chunk.texts(keys=True):
         for name in _SLOT.findall(text):
             found.setdefault(name, "a slot")
     return found
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(key)
-            yield from _texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item)

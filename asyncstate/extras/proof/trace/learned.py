@@ -7,7 +7,7 @@ programs that it ran, a source that it names, the file of a custom module. Recor
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,7 +27,7 @@ MOST_RECORDS = 5000
 _SHALLOWEST = 2
 """The depth up to which folders never become trees: a state that touches so much has no useful record."""
 
-_NO_PART = FLEET_KEYWORDS | {*REFERENCES, "onfail_stop", "order", "parallel", "footprint", "lane", "failhard"}
+NO_PART = FLEET_KEYWORDS | {*REFERENCES, "onfail_stop", "order", "parallel", "footprint", "lane", "failhard"}
 """Arguments about the time of a state, not its effects."""
 
 
@@ -133,23 +133,8 @@ class LearnedEffects:
 
 def chunk_key(chunk: LowChunk) -> str:
     """Return the digest of a state's function, name and arguments, whatever its place in the order."""
-    args = {key: value for key, value in chunk.args.items() if key not in _NO_PART}
+    args = {key: value for key, value in chunk.args.items() if key not in NO_PART}
     return hashlib.sha256(canonical([chunk.state, chunk.fun, chunk.name, args])).hexdigest()
-
-
-def words_of(chunk: LowChunk) -> str:
-    """Return all texts among the arguments of a state, to look for names of files in."""
-    found: list[str] = [str(chunk.name)]
-    stack: list[Any] = [value for key, value in chunk.args.items() if key not in _NO_PART]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            stack.extend(value)
-        elif isinstance(value, dict):
-            stack.extend(value.values())
-    return "\n".join(found)
 
 
 def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

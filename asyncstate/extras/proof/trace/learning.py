@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from asyncstate.compile.effects.observed import GUESSED
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.extras.proof.trace import store
-from asyncstate.extras.proof.trace.learned import Effects, LearnedEffects, Record, chunk_key, words_of
+from asyncstate.extras.proof.trace.learned import NO_PART, Effects, LearnedEffects, Record, chunk_key
 from asyncstate.extras.proof.trace.touched import CHANGES, LOOKED
 from asyncstate.redact.redacted_plan import RedactedPlan
 
@@ -88,7 +88,7 @@ class Learning:
         function = self._host.loaders["states"].find(chunk.function)
         if function is not None and function.module.bundled and chunk.state not in GUESSED:
             return {}
-        words = words_of(chunk)
+        words = "\n".join(chunk.texts(but=NO_PART))
         paths = [
             path
             for path, what in flags.items()
