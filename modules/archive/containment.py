@@ -35,6 +35,7 @@ class Destination:
         self.path = path if path.startswith("/") else os.path.join(os.getcwd(), path)
         self._removed = {_in_real_folder(each.rstrip("/")) for each in removed}
         self._put: dict[str, str] = {}
+        self.root: str = self.leads_to(self.path)
 
     def put(self, name: str, target: str = "") -> None:
         """Count a file as unpacked, or a symbolic link to ``target``."""
@@ -49,6 +50,12 @@ class Destination:
         """Return the target of a symbolic link, "" of anything else."""
         return self._target(self._entry(name))
 
+    def holds(self, name: str, *, folder: bool) -> bool:
+        """Return whether `Beneath` can make a file or a ``folder``, and whether what is there is no link."""
+        above, last = (name, "") if folder else os.path.split(name)
+        found = self._walked(self.root, above, within=True)
+        return bool(found) and (folder or not self._target(os.path.join(found, last)))
+
     def _entry(self, name: str) -> str:
         folder, last = os.path.split(os.path.join(self.path, name))
         return os.path.join(self.leads_to(folder), last)
@@ -59,7 +66,7 @@ class Destination:
 
     def reaches(self, name: str) -> bool:
         """Return whether the way to ``name`` stays below the directory with each link, as `Beneath` demands."""
-        return bool(self._walked(self.leads_to(self.path), name, within=True))
+        return bool(self._walked(self.root, name, within=True))
 
     def _walked(self, start: str, path: str, *, within: bool = False) -> str:
         found, links, ahead = start, 0, path.split("/")[::-1]
@@ -84,7 +91,7 @@ class Destination:
         if path in self._put:
             return self._put[path]
         try:
-            return "" if self._is_removed(path) else filesystem.readlink(path)
+            return filesystem.readlink(path) if os.path.islink(path) and not self._is_removed(path) else ""
         except OSError:  # no link
             return ""
 
@@ -107,9 +114,12 @@ def require_contained(member: tarfile.TarInfo, dest: Destination) -> str:
     hard link to a file that is not there.
     """
     name = member.name.lstrip("/")
-    _require_inside(os.path.join(dest.path, name), dest, f"{member.name!r} would be extracted to")
-    if not dest.reaches(name if member.isdir() else os.path.dirname(name)):
-        raise CommandExecutionError(f"{member.name!r} would be extracted through a link that leaves the destination")
+    if not dest.holds(name, folder=member.isdir()):
+        _require_inside(os.path.join(dest.path, name), dest, f"{member.name!r} would be extracted to")
+        if not dest.reaches(name if member.isdir() else os.path.dirname(name)):
+            raise CommandExecutionError(
+                f"{member.name!r} would be extracted through a link that leaves the destination"
+            )
     if member.issym() or member.islnk():
         _require_link_inside(member, name, dest)
     elif not (member.isdir() or member.isreg()):
@@ -119,12 +129,12 @@ def require_contained(member: tarfile.TarInfo, dest: Destination) -> str:
     return name
 
 
-def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, top: Beneath) -> None:
-    """Unpack one member below ``top``, owned by this process's user.
+def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, top: Beneath, dest: Destination) -> None:
+    """Unpack one member below ``top``, which is ``dest`` as it is now, owned by this process's user.
 
     Raises CommandExecutionError for one that `require_contained` refuses.
     """
-    name = require_contained(member, Destination(top.path))
+    name = require_contained(member, dest)
     if member.isdir():
         top.mkdir(name)  # with default permissions: those of the archive may lock this process out
     elif member.issym():
@@ -159,6 +169,6 @@ def _require_link_inside(member: tarfile.TarInfo, name: str, dest: Destination) 
 
 def _require_inside(path: str, dest: Destination, what: str) -> None:
     """Check the path with links followed, as a link made by an earlier member must not lead outside."""
-    real, root = dest.leads_to(path), dest.leads_to(dest.path)
-    if os.path.commonpath([real, root]) != root:
+    real = dest.leads_to(path)
+    if os.path.commonpath([real, dest.root]) != dest.root:
         raise CommandExecutionError(f"{what} {real!r}, which is outside the destination")

@@ -99,11 +99,12 @@ def members(name: str, cached: str, options: str | None) -> Members:
 
 def _extracted(archive: tarfile.TarFile, name: str, dest: str, owner: filesystem.Access) -> list[str]:
     names, modes = [], {}
+    place = Destination(dest)
     with filesystem.Beneath(dest) as top:
         for member in archive:
             check_cancelled()
             try:
-                extract_member(archive, member, top)
+                extract_member(archive, member, top, place)
             except CommandExecutionError as error:
                 raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
             if member.islnk():

@@ -70,10 +70,11 @@ def unzip(
                 return []
             owner = filesystem.KEEP if uid == -1 else filesystem.Access(uid, gid)
             _make_folder(dest, owner)
+            place = Destination(dest)
             with filesystem.Beneath(dest) as top:
                 for member in wanted:
                     check_cancelled()
-                    path = _unpack(archive, member, top, secret, extract_perms=extract_perms)
+                    path = _unpack(archive, member, top, place, secret, extract_perms=extract_perms)
                     if uid != -1:
                         top.give(path, owner)
                     names.append(member.filename)
@@ -97,13 +98,14 @@ def _unpack(
     archive: zipfile.ZipFile,
     member: zipfile.ZipInfo,
     top: filesystem.Beneath,
+    dest: Destination,
     secret: bytes | None,
     *,
     extract_perms: bool,
 ) -> str:
     """Unpack one member and return the name it has below ``top``."""
     mode = member.external_attr >> 16
-    name, target = _contained(archive, member, Destination(top.path), secret)
+    name, target = _contained(archive, member, dest, secret)
     if target is not None:
         top.symlink(target, name)
         return name
@@ -122,7 +124,7 @@ def _contained(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, dest: Destination, secret: bytes | None
 ) -> tuple[str, str | None]:
     """Return the name of a member below ``dest``, and the target of a link; neither may lead outside."""
-    root = dest.leads_to(dest.path)
+    root = dest.root
     name = member.filename.rstrip("/")
     path = os.path.join(root, name)
     _stay_inside(root, os.path.join(dest.leads_to(os.path.dirname(path)), os.path.basename(path)), member.filename)

@@ -7,7 +7,7 @@ import os
 import tarfile
 
 import pytest
-from asyncstate.modules.archive.containment import extract_member, set_directory_modes
+from asyncstate.modules.archive.containment import Destination, extract_member, set_directory_modes
 
 from asyncstate.errors import CommandExecutionError, PathRefused
 from asyncstate.filesystem import Beneath, rule
@@ -41,7 +41,7 @@ def unpack(folder, *members):
     target.mkdir(exist_ok=True)
     with tarfile.open(fileobj=buffer) as archive, Beneath(str(target)) as top:
         for each in archive:
-            extract_member(archive, each, top)
+            extract_member(archive, each, top, Destination(top.path))
     return target
 
 
