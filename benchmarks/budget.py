@@ -106,6 +106,7 @@ def apply(shape: str, count: int, folder: Path, before: list[str]) -> Path:
     (folder / "out").mkdir()
     environ = {
         "PATH": "/usr/bin:/bin",
+        "SHELL": "/bin/bash",  # as users have it; without it, commands would go to another shell
         "HOME": str(folder),
         "PWD": str(folder),  # strace may be a shell script, and shells set it: theirs then look at the folder twice
         "LANG": "C.UTF-8",
