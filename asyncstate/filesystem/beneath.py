@@ -12,6 +12,7 @@ from asyncstate.errors import PathRefused
 
 from . import place, rule
 from .change import Access, give_descriptor, note
+from .replacement import NewFiles, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,11 +31,12 @@ class Beneath:
     openat2, no link is followed. An existing entry is replaced, unless it is a directory.
     """
 
-    __slots__ = ("_top", "path")
+    __slots__ = ("_files", "_top", "path")
 
     def __init__(self, path: str) -> None:
         self.path: str = path
         self._top = place.open_folder(path)
+        self._files = NewFiles(self._top)
 
     def __enter__(self) -> Self:
         return self
@@ -55,22 +57,17 @@ class Beneath:
 
     def write(self, name: str, stream: IO[bytes], mode: int | None, modified: float | None = None) -> None:
         """Make a file with the content of ``stream``. Without ``mode`` the umask decides its mode."""
+        path = os.path.join(self.path, name)
         with self._at(name) as (folder, last):
-            self._clear(name, last, folder)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(last, flags, 0o666 if mode is None else 0o600, dir_fd=folder)
-            self._note(name, "created")
-            try:
+            is_new = not _is_there(last, folder)
+            with self._files.file(last, folder, path, 0o666 if mode is None else 0o600) as descriptor:
                 while chunk := stream.read(_CHUNK):
-                    view = memoryview(chunk)
-                    while view:
-                        view = view[os.write(descriptor, view) :]
+                    write_all(descriptor, chunk)
                 if mode is not None:
                     os.fchmod(descriptor, mode)
                 if modified is not None:
                     os.utime(descriptor, (modified, modified))
-            finally:
-                os.close(descriptor)
+            note(path, "created" if is_new else "changed")
 
     def symlink(self, text: str, name: str) -> None:
         """Make a symbolic link that holds ``text``."""
@@ -181,3 +178,11 @@ class Beneath:
 
     def _note(self, name: str, deed: Deed) -> None:
         note(os.path.join(self.path, name), deed)
+
+
+def _is_there(name: str, folder: int) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True

@@ -17,6 +17,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from asyncstate.dunders.context import check_cancelled, current
@@ -28,9 +29,11 @@ from .change import KEEP, Access, note
 from .reading import open_read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 _CHUNK = 1 << 20
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 UNSYNCED: Final = "asyncstate.unsynced"
 """The key of ``__context__`` under which new files are recorded, by device: at most one more than `FEW`."""
 FEW: Final = 32
@@ -58,7 +61,7 @@ class Replacement:
                 note_temporary_in(self._place.fd, self._temporary)
             self.fd: int = os.open(
                 self._temporary,
-                os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
+                _NEW,
                 mode,
                 dir_fd=self._place.fd,
             )
@@ -81,7 +84,7 @@ class Replacement:
 
     def write(self, data: bytes) -> None:
         """Write all of ``data``."""
-        _write(self.fd, data)
+        write_all(self.fd, data)
 
     def copy_from(self, source: str) -> None:
         """Write the content of the file ``source``."""
@@ -133,13 +136,63 @@ class Replacement:
             with open(f"/proc/self/fd/{self.fd}", "rb") as written:
                 os.ftruncate(target, 0)
                 while chunk := written.read(_CHUNK):
-                    _write(target, chunk)
+                    write_all(target, chunk)
             os.fsync(target)
         finally:
             os.close(target)
 
 
-def _write(descriptor: int, data: bytes) -> None:
+class NewFiles:
+    """Makes files below the open folder ``top``, each in one step, with one temporary file for all."""
+
+    __slots__ = ("_temporary", "_top")
+
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self._temporary = ""
+
+    @contextmanager
+    def file(self, name: str, folder: int, path: str, mode: int = 0o600) -> Iterator[int]:
+        """Yield a descriptor to write to. It becomes ``name`` in ``folder``, whatever is there, when the block is left.
+
+        After an exception, what was there stays. ``mode`` is as for `Replacement`, ``path`` is for records.
+        """
+        if not self._temporary:
+            self._temporary = name_beside("asyncstate")
+            note_temporary_in(self._top, self._temporary)
+        descriptor = os.open(self._temporary, _NEW, mode, dir_fd=self._top)
+        try:
+            yield descriptor
+            check_cancelled()
+            self._rename(descriptor, name, folder, mode)
+            _note_unsynced(path, os.fstat(descriptor).st_dev)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(self._temporary, dir_fd=self._top)
+            raise
+        finally:
+            os.close(descriptor)
+
+    def _rename(self, descriptor: int, name: str, folder: int, mode: int) -> None:
+        try:
+            os.rename(self._temporary, name, src_dir_fd=self._top, dst_dir_fd=folder)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            # Another file system is mounted there.
+            with NewFiles(folder).file(name, folder, "", mode) as there:
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                _copy(descriptor, there)
+                found = os.fstat(descriptor)
+                os.fchown(there, found.st_uid, found.st_gid)
+                copy_attributes(f"/proc/self/fd/{descriptor}", there)
+                os.fchmod(there, stat.S_IMODE(found.st_mode))
+                os.utime(there, ns=(found.st_atime_ns, found.st_mtime_ns))
+            os.unlink(self._temporary, dir_fd=self._top)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of ``data``."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -151,7 +204,7 @@ def _note_unsynced(path: str, device: int) -> None:
     if call is None:
         return
     paths = call.context.setdefault(UNSYNCED, {}).setdefault(device, [])
-    if len(paths) <= FEW:
+    if path and len(paths) <= FEW:
         paths.append(path)
 
 
@@ -248,7 +301,7 @@ def _overwrite(descriptor: int, data: bytes) -> None:
 
 def _copy(source: int, target: int) -> None:
     while chunk := os.read(source, _CHUNK):
-        _write(target, chunk)
+        write_all(target, chunk)
 
 
 def copy_file(source: str, target: str, *, keep_times: bool = False) -> None:

@@ -13,14 +13,13 @@ from asyncstate.errors import PathRefused
 
 from . import change, place, query, rule
 from .change import note
-from .replacement import copy_attributes, copy_file
+from .replacement import NewFiles, copy_attributes, copy_file, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 20
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 _MOUNTS = "/proc/self/mountinfo"
@@ -148,8 +147,8 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
         change.makedirs(target)
         with _opened(target) as there:
             note(target, "changed")
-            copy = _Copy(os.fstat(there), keep_owner=keep_owner, keep_set_id=keep_set_id)
-            copy.content(here, there, source)
+            copy = _Copy(there, keep_owner=keep_owner, keep_set_id=keep_set_id)
+            copy.content(here, there, source, target)
             if is_new:
                 copy.finish(here, there)
 
@@ -177,15 +176,16 @@ def _inner(name: str, folder: int) -> Iterator[int]:
 
 
 class _Copy:
-    def __init__(self, target: os.stat_result, *, keep_owner: bool, keep_set_id: bool | None) -> None:
-        self.target = target
+    def __init__(self, target: int, *, keep_owner: bool, keep_set_id: bool | None) -> None:
+        self.target = os.fstat(target)
+        self.files = NewFiles(target)
         self.keep_owner = keep_owner
         self.keep_set_id = keep_set_id
 
-    def content(self, source: int, target: int, path: str) -> None:
-        """Copy everything in a directory."""
+    def content(self, source: int, target: int, path: str, copied: str) -> None:
+        """Copy everything in a directory; ``path`` and ``copied`` are the names of both."""
         for name in os.listdir(source):
-            where = os.path.join(path, name)
+            where, to = os.path.join(path, name), os.path.join(copied, name)
             try:
                 found = os.stat(name, dir_fd=source, follow_symlinks=False)
                 mode = found.st_mode
@@ -197,11 +197,11 @@ class _Copy:
                     with suppress(FileExistsError):
                         os.mkdir(name, 0o700, dir_fd=target)
                     with _inner(name, source) as here, _inner(name, target) as there:
-                        self.content(here, there, where)
+                        self.content(here, there, where, to)
                         self.finish(here, there)
                 else:
                     _require_regular(mode, where)
-                    self._file(name, source, target, where)
+                    self._file(name, source, target, where, to)
             except OSError as error:
                 if error.filename in (None, name):
                     error.filename = where
@@ -214,20 +214,14 @@ class _Copy:
         if self.keep_owner:
             os.chown(name, found.st_uid, found.st_gid, dir_fd=target, follow_symlinks=False)
 
-    def _file(self, name: str, source: int, target: int, where: str) -> None:
+    def _file(self, name: str, source: int, target: int, where: str, to: str) -> None:
         descriptor = os.open(name, _READ, dir_fd=source)
         try:
             _require_copyable(descriptor, source, where)
-            _clear(name, target)
-            copied = os.open(name, _WRITE, 0o600, dir_fd=target)
-            try:
+            with self.files.file(name, target, to) as copied:
                 while chunk := os.read(descriptor, _CHUNK):
-                    view = memoryview(chunk)
-                    while view:
-                        view = view[os.write(copied, view) :]
+                    write_all(copied, chunk)
                 self.finish(descriptor, copied)
-            finally:
-                os.close(copied)
         finally:
             os.close(descriptor)
 

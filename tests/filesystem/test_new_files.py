@@ -1,0 +1,108 @@
+"""Whatever fails while trees of files are made, each file is the old one or the new one, and nothing else is left."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from contextlib import suppress
+
+import pytest
+
+from asyncstate import filesystem
+from asyncstate.errors import RunCancelled
+from asyncstate.filesystem import Beneath, replacement
+
+OLD, NEW = b"old\n", b"new " * 1000
+FAILING = ("write", "rename", "open", "fchmod", "utime", "mkdir", "symlink", "unlink", "fstat")
+
+
+def unpacked(_source, target):
+    with Beneath(str(target)) as top:
+        for name in ("one", "sub/two"):
+            top.write(name, io.BytesIO(NEW), 0o640, 1_600_000_000)
+        top.symlink("one", "link")
+
+
+def copied(source, target):
+    filesystem.copy_tree(str(source), str(target))
+
+
+def copied_file(source, target):
+    for name in ("one", "sub/two"):
+        filesystem.copy_file(str(source / name), str(target / name))
+    filesystem.symlink("one", str(target / "link"))
+
+
+WAYS = {"an archive": unpacked, "a copy of a tree": copied, "copies of files": copied_file}
+
+
+@pytest.fixture
+def trees(tmp_path):
+    source, target = tmp_path / "source", tmp_path / "target"
+    for folder, text in ((source, NEW), (target, OLD)):
+        (folder / "sub").mkdir(parents=True)
+        (folder / "one").write_bytes(text)
+        (folder / "sub" / "two").write_bytes(text)
+    (source / "link").symlink_to("one")
+    return source, target
+
+
+def found(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def fail(monkeypatch, function, number, error):
+    """Let the call ``number`` of a function of os fail, after half of what it writes; return the calls so far."""
+    real, calls = getattr(os, function), []
+
+    def failing(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == number:
+            if function == "write":
+                real(args[0], bytes(args[1])[: len(args[1]) // 2])
+            raise error
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(os, function, failing)
+    return calls
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("function", FAILING)
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), RunCancelled("cut off")])
+def test_a_file_is_old_or_new_whatever_fails(trees, monkeypatch, way, function, error):
+    source, target = trees
+    for number in range(1, 50):
+        for name in ("one", "sub/two"):
+            (target / name).write_bytes(OLD)
+        with monkeypatch.context() as patched:
+            calls = fail(patched, function, number, error)
+            with suppress(OSError, RunCancelled):
+                way(source, target)
+        for name, text in found(target).items():
+            assert text in (OLD, NEW), name
+        assert found(target).keys() <= {"one", "sub/two", "link"}
+        if len(calls) < number:
+            break
+    assert set(found(target).values()) == {NEW}
+
+
+@pytest.mark.parametrize("way", [unpacked, copied])
+def test_a_file_system_that_is_mounted_in_the_tree_gets_whole_files_too(trees, monkeypatch, way):
+    source, target = trees
+    os.chmod(source / "sub" / "two", 0o640)
+    os.utime(source / "sub" / "two", (1_600_000_000, 1_600_000_000))
+    rename = os.rename
+
+    def across(old, new, *, src_dir_fd, dst_dir_fd):
+        if src_dir_fd != dst_dir_fd and os.readlink(f"/proc/self/fd/{dst_dir_fd}").endswith("/sub"):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(replacement.os, "rename", across)
+    way(source, target)
+    assert found(target) == {"one": NEW, "sub/two": NEW, "link": NEW}
+    two = (target / "sub" / "two").stat()
+    assert (stat.S_IMODE(two.st_mode), two.st_mtime) == (0o640, 1_600_000_000)
