@@ -288,9 +288,15 @@ class Dead(Value):
 
 @contextmanager
 def dead_run(path: str) -> Iterator[Dead | None]:
-    """Yield the notes at ``path``, or None if their run lives or the file is gone. No other process gets them."""
+    """Yield the notes at ``path``, or None if their run lives, or there is no file that can be read.
+
+    No other process gets them.
+    """
     with left_file(path) as file:
-        yield None if file is None else _read(file)
+        dead = None
+        with suppress(OSError):
+            dead = None if file is None else _read(file)
+        yield dead
 
 
 def forget(path: str) -> None:

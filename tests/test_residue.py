@@ -143,8 +143,17 @@ def test_odd_notes_do_no_harm(tmp_path):
     (folder / "b.notes").write_bytes(b"")
     os.mkfifo(folder / "c.notes")
     os.symlink("/dev/zero", folder / "d.notes")
+    (folder / "e.notes").mkdir()
     clear_residue(str(tmp_path))
-    assert sorted(path.name for path in folder.iterdir()) == ["d.notes"]
+    assert sorted(path.name for path in folder.iterdir()) == ["d.notes", "e.notes"]
+
+
+def test_notes_that_cannot_be_read_are_kept(tmp_path, monkeypatch):
+    (tmp_path / "remains").mkdir()
+    (tmp_path / "remains" / "a.notes").write_bytes(b"Rtitle\0")
+    monkeypatch.setattr(residue.os, "read", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+    clear_residue(str(tmp_path))
+    assert (tmp_path / "remains" / "a.notes").exists()
 
 
 def test_what_ended_is_not_among_the_started(tmp_path):
