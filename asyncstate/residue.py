@@ -56,7 +56,8 @@ def locked_file(path: str) -> int:
         # Others look at the final name only, and the file is locked before it gets that name.
         fcntl.flock(file, fcntl.LOCK_EX)
         os.rename(new, path)
-    except OSError:
+    except OSError as error:
+        error.filename = path
         os.close(file)
         with suppress(OSError):
             os.unlink(new)
@@ -76,6 +77,7 @@ def take_lock(path: str) -> int | None:
         os.close(file)
         if error.errno in {errno.EACCES, errno.EWOULDBLOCK}:
             return None
+        error.filename = path
         raise
     if not os.fstat(file).st_nlink:  # a process that opens the path later gets another file
         os.close(file)
@@ -85,7 +87,8 @@ def take_lock(path: str) -> int | None:
 
 def release_lock(file: int) -> None:
     """Release the lock of `take_lock`, even if a child of a fork has the file open, too."""
-    fcntl.flock(file, fcntl.LOCK_UN)
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)
 
 

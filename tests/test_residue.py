@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -296,3 +297,14 @@ def test_a_lock_is_not_taken_through_a_link(tmp_path):
     with pytest.raises(OSError, match="symbolic links"):
         residue.take_lock(str(tmp_path / "lock"))
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("take", [residue.take_lock, residue.locked_file])
+def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch, take):
+    def refuse(_file, how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(residue.fcntl, "flock", refuse)
+    with pytest.raises(OSError, match="No locks available") as caught:
+        take(str(tmp_path / "lock"))
+    assert caught.value.filename == str(tmp_path / "lock")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sys
 import traceback
@@ -34,6 +35,7 @@ _SUCCESS = (0, CHANGED)
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
 """Errors of the operating system, never reported as a bug, even if Python names no file."""
 
+_NO_MORE_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 _UNMAPPED = "failed to map segment"
 """The message of the loader of shared libraries when memory runs out."""
 
@@ -201,8 +203,10 @@ def _is_want_of_memory(error: BaseException) -> bool:
 
 
 def _is_want_of_files(error: BaseException | None) -> bool:
-    """Whether descriptors ran out, directly or as the context of a later error."""
-    while error is not None and getattr(error, "errno", None) not in {errno.EMFILE, errno.ENFILE}:
+    """Whether descriptors ran out, directly, in the loader of shared libraries, or as the context of a later error."""
+    while error is not None and getattr(error, "errno", None) not in _NO_MORE_FILES:
+        if isinstance(error, ImportError) and any(os.strerror(number) in str(error) for number in _NO_MORE_FILES):
+            return True
         error = error.__context__
     return error is not None
 

@@ -88,7 +88,7 @@ from .replacement import Replacement, copy_attributes, copy_file, edit_content, 
 
 if TYPE_CHECKING:
     from .beneath import Beneath
-    from .trees import copy_tree, move, remove_tree, require_removable
+    from .trees import copy_tree, move, remove_tree, require_copyable, require_removable
 
 __all__ = [
     "KEEP",
@@ -141,6 +141,7 @@ __all__ = [
     "replace_content",
     "replace_text",
     "require_changeable",
+    "require_copyable",
     "require_own_place",
     "require_readable",
     "require_removable",
@@ -158,7 +159,7 @@ __all__ = [
     "writable_below",
 ]
 
-_OF_TREES = frozenset({"copy_tree", "move", "remove_tree", "require_removable"})
+_OF_TREES = frozenset({"copy_tree", "move", "remove_tree", "require_copyable", "require_removable"})
 
 
 def __getattr__(name: str) -> Any:

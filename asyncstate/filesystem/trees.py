@@ -9,7 +9,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from asyncstate.data import mounts
+from asyncstate.dunders.context import check_cancelled
 from asyncstate.errors import PathRefused
+from asyncstate.residue import name_beside, note_temporary_in
 
 from . import change, place, query, rule
 from .change import note
@@ -137,20 +139,55 @@ def _lift(folder: int, top: int) -> bool:
 def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id: bool | None = None) -> None:
     """Copy a directory: links as links, with modes, times and extended attributes, owned by this process's user.
 
-    An entry already in ``target`` stays unless ``source`` has one of the same name. A ``target`` within ``source`` is
-    not copied into itself. Set-id bits are kept on files of this process's user; ``keep_set_id`` keeps them on all
-    files or on none. ``keep_owner`` is only for a tree that no other user could change. Raises PathRefused for pipes,
-    devices and sockets, and for hard links that others could have made.
+    A new ``target`` appears when it is whole. An entry already in ``target`` stays unless ``source`` has one of the
+    same name. A ``target`` within ``source`` is not copied into itself. Set-id bits are kept on files of this process's
+    user; ``keep_set_id`` keeps them on all files or on none. ``keep_owner`` is only for a tree that no other user could
+    change. Raises PathRefused for pipes, devices and sockets, and for hard links that others could have made.
     """
     with _opened(source) as here:
-        is_new = not query.is_directory(target)
-        change.makedirs(target)
-        with _opened(target) as there:
-            note(target, "changed")
-            copy = _Copy(there, keep_owner=keep_owner, keep_set_id=keep_set_id)
-            copy.content(here, there, source, target)
-            if is_new:
-                copy.finish(here, there)
+        if query.is_directory(target):
+            with _opened(target) as there:
+                note(target, "changed")
+                _Copy(there, keep_owner=keep_owner, keep_set_id=keep_set_id).content(here, there, source, target)
+            return
+        change.makedirs(os.path.dirname(target.rstrip("/")) or ".")
+        with place.parent(target) as beside:
+            new = name_beside(beside.name)
+            note_temporary_in(beside.fd, new)
+            os.mkdir(new, 0o700, dir_fd=beside.fd)
+            try:
+                with _inner(new, beside.fd) as there:
+                    copy = _Copy(there, keep_owner=keep_owner, keep_set_id=keep_set_id)
+                    copy.content(here, there, source, target)
+                    copy.finish(here, there)
+                check_cancelled()
+                os.rename(new, beside.name, src_dir_fd=beside.fd, dst_dir_fd=beside.fd)
+            except BaseException:
+                _remove_inner(new, beside.fd)
+                raise
+        note(target, "created")
+
+
+def require_copyable(source: str) -> None:
+    """Raise the PathRefused of `copy_tree` for an entry that is neither file, directory nor link."""
+    with _opened(source):
+        pass
+    for folder, _, names in query.walk(source):
+        for name in names:
+            path = os.path.join(folder, name)
+            mode = query.lstat(path).st_mode
+            if not stat.S_ISLNK(mode):
+                _require_regular(mode, path)
+
+
+def _remove_inner(name: str, folder: int) -> None:
+    """Remove a directory that this process has made, as far as that is possible."""
+    with suppress(OSError):
+        with _inner(name, folder) as top:
+            removal = _Removal(top)
+            while removal.empty(top, 0, name):
+                pass
+        os.rmdir(name, dir_fd=folder)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def append(
     if isinstance(chunks, dict):
         return chunks
     old = texts.read(name)
-    if not texts.is_text(old):
+    if not all(map(texts.is_text, (old, *chunks))):
         return failed(name, "No text found to append. Nothing appended")
     added = edits.missing_lines(old, chunks, ignore_whitespace=ignore_whitespace)
     before = old.splitlines()

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, residue
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -157,30 +157,54 @@ def copy_(
     if occupied and filesystem.is_file(path) and filesystem.is_file(source) and _same_content(path, source):
         comment += " - files are identical but force flag is set"
     filesystem.require_readable(source)
+    if is_dry_run() and filesystem.is_directory(source):
+        filesystem.require_copyable(source)
 
     def make() -> Any:
         folders_mode = dir_mode or _directory_mode(mode)
         return __salt__["file.makedirs"](path, user=user, group=group, mode=folders_mode)
 
-    problem = _unfit(path, occupied=occupied, make=make if makedirs else None)
+    problem = _unfit(path, make if makedirs else None)
     if problem:
         return failed(name, problem)
     if is_dry_run():
         if not preserve and (problem := _unowned(source, path, user, group, comment)):
             return failed(name, problem)
         return would_change(name, f'File "{source}" is set to be copied to "{path}"')
-    return _copied(name, source, path, user, group, mode, comment, preserve=preserve)
+    return _in_place_of(name, path, lambda: _copied(name, source, path, user, group, mode, comment, preserve=preserve))
 
 
-def _unfit(path: str, *, occupied: bool, make: Callable[[], object] | None) -> str:
-    """Remove anything at ``path``, or ``make`` its folder; return the error, "" if a file may now be put there."""
+def _in_place_of(name: str, path: str, make: Callable[[], Row]) -> Row:
+    """Return the row of ``make``, which makes ``path``. What is there now goes if it succeeds, and else stays."""
+    if not filesystem.lexists(path):
+        return make()
+    aside = os.path.join(os.path.dirname(path), residue.name_beside(os.path.basename(path)))
+    try:
+        filesystem.require_removable(path)
+        filesystem.rename(path, aside)
+    except OSError:
+        return failed(name, f'Failed to delete "{path}" in preparation for forced move')
+    succeeded = False
+    try:
+        row = make()
+        succeeded = row["result"] is not False
+    finally:
+        if not succeeded:
+            if filesystem.lexists(path):
+                _removed(path)
+            filesystem.rename(aside, path)
+    if succeeded and not _removed(aside):
+        return failed(name, f'Failed to delete what was at "{path}" and is "{aside}" now', row["changes"])
+    return row
+
+
+def _unfit(path: str, make: Callable[[], object] | None) -> str:
+    """Let ``make`` make the folder of ``path``; return the error, "" if a file may now be put there."""
     try:
         if not filesystem.room_for(path, make):
             return f"The target directory {os.path.dirname(path)} is not present"
     except OSError as error:
         return str(error)
-    if occupied and not is_dry_run() and not _removed(path):
-        return f'Failed to delete "{path}" in preparation for forced move'
     return ""
 
 
@@ -292,15 +316,19 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
         return unchanged(name, f'The target file "{path}" exists and will not be overwritten')
     if occupied and _holds(path, source):
         return failed(name, f'Source file "{source}" would be lost with what is at "{path}" now')
-    problem = _unfit(path, occupied=occupied, make=partial(__salt__["file.makedirs"], path) if makedirs else None)
+    problem = _unfit(path, partial(__salt__["file.makedirs"], path) if makedirs else None)
     if problem:
         return failed(name, problem)
     if filesystem.foretells() and _is_moved_into_itself(source, path):
         return failed(name, f'Failed to move "{source}" to "{path}"')
     if is_dry_run():
         return would_change(name, f'File "{source}" is set to be moved to "{path}"')
-    try:
-        __salt__["file.move"](source, path)
-    except (CommandExecutionError, OSError):
-        return failed(name, f'Failed to move "{source}" to "{path}"')
-    return changed(name, f'Moved "{source}" to "{path}"', {path: source})
+
+    def move() -> Row:
+        try:
+            __salt__["file.move"](source, path)
+        except (CommandExecutionError, OSError):
+            return failed(name, f'Failed to move "{source}" to "{path}"')
+        return changed(name, f'Moved "{source}" to "{path}"', {path: source})
+
+    return _in_place_of(name, path, move)

@@ -106,3 +106,22 @@ def test_a_file_system_that_is_mounted_in_the_tree_gets_whole_files_too(trees, m
     assert found(target) == {"one": NEW, "sub/two": NEW, "link": NEW}
     two = (target / "sub" / "two").stat()
     assert (stat.S_IMODE(two.st_mode), two.st_mtime) == (0o640, 1_600_000_000)
+
+
+@pytest.mark.parametrize("function", FAILING)
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), RunCancelled("cut off")])
+def test_a_new_tree_is_whole_or_not_there(trees, tmp_path, monkeypatch, function, error):
+    source, new = trees[0], tmp_path / "above" / "new"
+    for number in range(1, 50):
+        with monkeypatch.context() as patched:
+            calls = fail(patched, function, number, error)
+            with suppress(OSError, RunCancelled):
+                copied(source, new)
+        assert not new.exists() or found(new) == found(source)
+        if len(calls) < number:
+            break
+        if function not in {"unlink", "rmdir"} and new.parent.exists() and not new.exists():
+            assert list(new.parent.iterdir()) == []
+        elif new.exists():
+            filesystem.remove_tree(str(new))
+    assert found(new) == found(source)

@@ -1,3 +1,5 @@
+import errno
+import itertools
 import os
 import shutil
 import stat
@@ -6,7 +8,7 @@ import time
 
 import pytest
 from asyncstate.states.file import mod_footprint
-from plugin_harness import PluginHarness
+from plugin_harness import PluginHarness, snapshot
 from recorded_states import expected, recorded, replay
 
 RECORDED = recorded("file")
@@ -553,3 +555,59 @@ def test_a_retention_has_a_time_zone(plugins, tmp_path):
     (tmp_path / "a").write_text("x")
     arguments = {"name": str(tmp_path), "retain": {"first_of_day": 1}, "timezone": "Europe/Berlin"}
     assert plugins.state("file.retention_schedule", **arguments)["result"] is True
+
+
+@pytest.mark.parametrize("failing", ["write", "rename", "mkdir", "open"])
+@pytest.mark.parametrize(
+    "case",
+    list(itertools.product(["file.copy", "file.rename"], ["file", "folder"], ["file", "folder", "link", "nothing"])),
+)
+def test_what_cannot_be_replaced_is_still_there(plugins, tmp_path, monkeypatch, case, failing):
+    """Whatever call finds the disk full: with ``force``, too, the old or the new is there."""
+    state, kind, there = case
+    source, target = tmp_path / "source", tmp_path / "to" / "target"
+    target.parent.mkdir()
+    numbers = iter(range(1, 100))
+    for number in numbers:
+        for path in (source, target):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+        if kind == "folder":
+            (source / "sub").mkdir(parents=True)
+            (source / "sub" / "f").write_text("new")
+        else:
+            source.write_text("new")
+        if there == "folder":
+            (target / "old").mkdir(parents=True)
+        elif there == "file":
+            target.write_text("old")
+        elif there == "link":
+            target.symlink_to("nowhere")
+        before, calls, real = snapshot(target.parent), [], getattr(os, failing)
+
+        def fails(*args, real=real, calls=calls, number=number, **kwargs):
+            calls.append(args)
+            if len(calls) == number:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(*args, **kwargs)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, failing, fails)
+            try:
+                row = plugins.state(state, name=str(target), source=str(source), force=True)
+            except OSError:
+                row = {"result": False}
+        if "Failed to delete what was at" in row.get("comment", ""):
+            assert sum(path.name.startswith(".target.") for path in target.parent.iterdir()) == 1
+            shutil.rmtree(target.parent)
+            target.parent.mkdir()
+        elif row["result"] is False:
+            assert snapshot(target.parent) == before
+            assert source.exists()
+        else:
+            assert (target / "sub" / "f" if kind == "folder" else target).read_text() == "new"
+            assert [path.name for path in target.parent.iterdir()] == ["target"]
+        if len(calls) < number:
+            break
+    assert row["result"] is True
