@@ -50,7 +50,7 @@ def show_current(name: str) -> Any:
 def check_exists(name: str, path: str) -> bool:
     """Return whether a path is one of the alternatives of a name."""
     answer = _run("--display", _checked(name))
-    return answer["retcode"] == 0 and any(line.startswith(path) for line in answer["stdout"].splitlines())
+    return answer["retcode"] == 0 and any(line.startswith(f"{path} ") for line in answer["stdout"].splitlines())
 
 
 def check_installed(name: str, path: str) -> bool:

@@ -89,6 +89,8 @@ def set_fstab(
         "dump": str(dump),
         "pass_num": str(pass_num),
     }
+    if not name or not device:
+        raise CommandExecutionError(f"an entry of {config} needs a mount point and a device")
     words = [options.replace("\\ ", ""), fstype, *(entry[key] for key in ("dump", "pass_num"))]
     if problem := _unfit(f"an entry of {config}", [options, *entry.values()], words):
         raise CommandExecutionError(problem)

@@ -89,8 +89,11 @@ def auto(name: str) -> Row:
         editor:
           alternatives.auto
     """
-    if __salt__["alternatives.display"](name).partition("\n")[0].endswith(" auto mode"):
+    shown = __salt__["alternatives.display"](name).partition("\n")[0]
+    if shown.endswith((" auto mode", " status is auto.")):
         return unchanged(name, f"{name} already in auto mode")
+    if filesystem.judges() and not shown.startswith(f"{name} - "):
+        return failed(name, shown or f"{name} has no alternatives")
     if is_dry_run():
         return would_change(name, f"{name} will be put in auto mode")
     return changed(name, "", {"result": __salt__["alternatives.auto"](name)})

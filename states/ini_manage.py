@@ -161,7 +161,7 @@ def sections_absent(
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if is_dry_run():
-        known = __salt__["ini.get_ini"](**file)
+        known = __salt__["ini.get_ini"](**file) if sections else {}
         gone = [section for section in sections or [] if section in known]
         steps = [
             f"Deleted section {each}.\n" if each in gone else f"Section {each} does not exist.\n"

@@ -87,6 +87,8 @@ def check_file_meta(
             difference = context_difference(name, context)
             if difference and difference[1]:
                 changes["selinux"] = difference[1]
+    if found is None and not changes and filesystem.foretells():  # an empty file has no diff
+        significant, changes = True, {"newfile": name}
     return (significant, changes) if lenient else changes
 
 

@@ -29,18 +29,18 @@ def config_get(
     everything = kwargs.pop("all", False)
     place, where = _place(cwd, user, kwargs)
     result = run(
-        ["config", place, "--get-all", key],
+        ["config", place, "--null", "--get-all", key],
         where,
         user=user,
         password=password,
         ignore_retcode=ignore_retcode,
         failhard=False,
         output_encoding=output_encoding,
+        rstrip=False,
     )
     if result["retcode"] == 1:
         return None
-    empty = [""] if result["retcode"] == 0 else []  # the output has no line for a single value without text
-    values = result["stdout"].splitlines() or empty
+    values = result["stdout"].split("\0")[:-1]
     if everything:
         return values
     return values[-1] if values else ""
@@ -58,7 +58,7 @@ def config_get_regexp(
 ) -> dict[str, list[str]]:
     """Return the values that match ``value_regex``, by key, for the keys that match a regular expression."""
     place, where = _place(cwd, user, kwargs)
-    arguments = ["config", place, "--get-regexp", key]
+    arguments = ["config", place, "--null", "--get-regexp", key]
     result = run(
         arguments if value_regex is None else [*arguments, str(value_regex)],
         where,
@@ -67,12 +67,13 @@ def config_get_regexp(
         ignore_retcode=ignore_retcode,
         failhard=False,
         output_encoding=output_encoding,
+        rstrip=False,
     )
     found: dict[str, list[str]] = {}
     if result["retcode"] == 1:
         return found
-    for line in result["stdout"].splitlines():
-        name, separator, value = line.partition(" ")
+    for entry in result["stdout"].split("\0")[:-1]:
+        name, separator, value = entry.partition("\n")
         if separator:
             found.setdefault(name, []).append(value)
     return found

@@ -89,6 +89,7 @@ def run(
     redirect_stderr: bool = False,
     saltenv: str = "base",
     output_encoding: str | None = None,
+    rstrip: bool = True,
 ) -> dict[str, Any]:
     """Run git and return the result of ``cmd.run_all``. With ``failhard``, raises CommandExecutionError if git fails.
 
@@ -107,6 +108,7 @@ def run(
         "ignore_retcode": ignore_retcode,
         "redirect_stderr": redirect_stderr,
         "output_encoding": output_encoding,
+        "rstrip": rstrip,
     }
     if identity:
         return _run_with_keys(command, identity, options, user=user, saltenv=saltenv, failhard=failhard)

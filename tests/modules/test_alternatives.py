@@ -38,6 +38,7 @@ def test_what_the_program_says(plugins):
     assert plugins.call("alternatives.display", "none") == "update-alternatives: error: no alternatives for none"
     assert plugins.call("alternatives.check_exists", "editor", "/usr/bin/vim.basic") is True
     assert plugins.call("alternatives.check_exists", "editor", "/nope") is False
+    assert plugins.call("alternatives.check_exists", "editor", "/usr/bin/vim") is False
     assert plugins.call("alternatives.show_link", "editor") == "/usr/bin/editor"
     assert plugins.call("alternatives.show_link", "none") is False
 

@@ -121,6 +121,10 @@ def test_auto(plugins, system):
     assert (dry["result"], dry["comment"]) == (None, "editor will be put in auto mode")
     assert real["changes"] == {"result": "update-alternatives: using /bin/ed"}
     assert again["changes"] == {}
+    plugins.opts["foresight"] = True
+    for row in plugins.three_runs("alternatives.auto", name="none"):
+        assert (row["result"], row["changes"]) == (False, {})
+        assert row["comment"] == "update-alternatives: error: no alternatives for none"
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,15 @@ def test_no_content_makes_an_empty_file_and_keeps_an_existing_one(plugins, tmp_p
     )
 
 
+@pytest.mark.parametrize("content", [{}, {"contents": ""}, {"contents": "x"}])
+@pytest.mark.parametrize("more", [{}, {"new_file_diff": True}, {"new_file_diff": True, "mode": "0600"}])
+def test_a_new_file_is_foretold_whether_or_not_there_is_a_diff(plugins, tmp_path, content, more):
+    plugins.opts["foresight"] = True
+    dry, real, again = plugins.three_runs("file.managed", name=str(tmp_path / "f"), **content, **more)
+    assert (dry["result"], bool(dry["changes"]), bool(real["changes"])) == (None, True, True)
+    assert (again["result"], again["changes"]) == (True, {})
+
+
 def test_create_false_leaves_a_missing_file_missing(plugins, tmp_path):
     path = tmp_path / "f"
     row = plugins.state("file.managed", name=str(path), contents="x", create=False)

@@ -543,3 +543,15 @@ def test_footprint(low, reads, writes):
     found = git.mod_footprint(low)
     assert set(reads) <= set(found["reads"])
     assert set(writes) <= set(found["writes"])
+
+
+@pytest.mark.parametrize(
+    "value", [" a ", "a\n", "\n\n", "a\nb", "a\x0cb\x85c", "\u2028", '"', "#x", "a=b", "", "\\", "\t", "=", " "]
+)
+def test_any_value_is_set_once(plugins, clone, value):
+    dry, real, again = plugins.three_runs("git.config_set", name="app.key", repo=str(clone.path), value=value)
+    assert (dry["result"], real["result"]) == (None, True), real["comment"]
+    assert (again["result"], again["changes"]) == (True, {})
+    assert plugins.call("git.config_get_regexp", "app.*", cwd=str(clone.path)) == {"app.key": [value]}
+    dry, real, again = plugins.three_runs("git.config_unset", name="app.key", repo=str(clone.path))
+    assert (dry["result"], real["result"], again["changes"]) == (None, True, {})

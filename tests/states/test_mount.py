@@ -396,3 +396,13 @@ def test_the_kernels_list_is_read_whatever_a_folder_is_called(plugins, monkeypat
     plugins.salt["cmd.run_stdout"] = lambda *_, **__: ""
     plugins.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 0, "stdout": "", "stderr": ""}
     assert list(plugins.call("mount.active", extended=True)) == ["/", "/a\x0cb\u00a0\\040\x85c"]
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("wrong", [{"fs_file": ""}, {"name": ""}])
+def test_an_entry_without_a_name_is_refused(plugins, fstab, wrong):
+    plugins.opts["foresight"] = True
+    common = {"name": "/dev/a", "fs_file": "/mnt", "fs_vfstype": "ext4", "mount": False, "config": str(fstab), **wrong}
+    for row in plugins.three_runs("mount.fstab_present", **common):
+        assert (row["result"], row["changes"]) == (False, {})
+    assert fstab.read_text() == "# first\n"
