@@ -67,9 +67,16 @@ def _has_localectl() -> bool:
     return _init_system.booted_with_systemd() and shutil.which("localectl") is not None
 
 
+def unfit(layout: str) -> str:
+    """Return the reason why a name cannot be that of a layout, "" if it can."""
+    if _LAYOUT.fullmatch(layout):
+        return ""
+    return f"{layout!r} is not the name of a keyboard layout, such as us or de-latin1"
+
+
 def _check(layout: str) -> None:
-    if not _LAYOUT.fullmatch(layout):
-        raise InvocationError(f"{layout!r} is not the name of a keyboard layout, such as us or de-latin1")
+    if problem := unfit(layout):
+        raise InvocationError(problem)
 
 
 def _run(*command: str) -> None:

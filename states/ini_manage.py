@@ -97,7 +97,7 @@ def options_absent(
         if not isinstance(options, (str, list, tuple, dict)) and isinstance(current.get(section), dict):
             return failed(name, f"{section} is a section, and {options!r} is no list of options")
     if is_dry_run():
-        if filesystem.foretells() and not os.path.exists(name):
+        if sections and filesystem.foretells() and not os.path.exists(name):
             return _unwritable(name) or would_change(name, "An empty file is set to be made.")
         steps, needed = [], False
         for section, option in _options(sections or {}):

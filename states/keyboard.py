@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _layout(name: str, short: str, long: str, kind: str) -> Row:
+    if filesystem.judges() and (problem := __salt__["keyboard.unfit"](name)):
+        return failed(name, problem)
     if __salt__[f"keyboard.get_{kind}"]() == name:
         return unchanged(name, f"{short} layout {name} already set")
     if is_dry_run():

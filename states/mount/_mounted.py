@@ -266,7 +266,7 @@ class _Mount:
             row["comment"] = f"{self.name} {'would not be mounted' if is_dry_run() else 'not mounted'}"
         elif is_dry_run():
             what = "be created, but not mounted" if self._mkmnt else "neither be created nor mounted"
-            row["result"] = None
+            row["result"] = None if self._mkmnt or not filesystem.foretells() else True
             row["comment"] = f"{self.name} {'' if self._mkmnt else 'does not exist and '}would {what}"
         elif self._mkmnt:
             __salt__["file.mkdir"](self.name, user=self._user)

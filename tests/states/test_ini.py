@@ -226,6 +226,14 @@ def test_where_an_option_is_to_be_removed_an_empty_file_is_made(plugins, tmp_pat
     assert (tmp_path / "new").read_bytes() == b""
 
 
+@pytest.mark.parametrize("sections", [None, {}, []])
+def test_no_file_is_made_for_no_option(plugins, tmp_path, sections):
+    plugins.opts["foresight"] = True
+    for row in plugins.three_runs("ini.options_absent", name=str(tmp_path / "new"), sections=sections):
+        assert (row["result"], row["changes"]) == (True, {})
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(("foresight", "result"), [(True, None), (False, True)])
 def test_a_dry_run_foretells_the_empty_file(plugins, tmp_path, foresight, result):
     plugins.opts["foresight"] = foresight

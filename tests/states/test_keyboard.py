@@ -101,3 +101,12 @@ def test_footprint():
     for fun in ("xorg", "system"):
         writes = keyboard.mod_footprint({"fun": fun})["writes"]
         assert {"keyboard:x", "keyboard:system", "path:/etc/default/keyboard"} <= set(writes)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-x", "us\n"])
+@pytest.mark.parametrize("state", ["keyboard.system", "keyboard.xorg"])
+def test_a_dry_run_names_what_is_no_layout(plugins, state, name):
+    plugins.opts["foresight"] = True
+    for row in plugins.three_runs(state, name=name):
+        assert (row["result"], row["changes"]) == (False, {})
+        assert "is not the name of a keyboard layout" in row["comment"]

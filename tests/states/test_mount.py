@@ -406,3 +406,14 @@ def test_an_entry_without_a_name_is_refused(plugins, fstab, wrong):
     for row in plugins.three_runs("mount.fstab_present", **common):
         assert (row["result"], row["changes"]) == (False, {})
     assert fstab.read_text() == "# first\n"
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("mkmnt", [True, False])
+def test_an_entry_without_a_mount_is_made_once(plugins, place, tmp_path, mkmnt):
+    plugins.opts["foresight"] = True
+    plugins.salt["file.mkdir"] = lambda path, user=None: os.makedirs(path)
+    common = {**place, "name": str(tmp_path / "m 4"), "mount": False, "mkmnt": mkmnt}
+    dry, real, again = plugins.three_runs("mount.mounted", **common)
+    assert (dry["result"], real["result"], real["changes"]) == (None, True, {"persist": "new"})
+    assert (again["result"], again["changes"]) == (True, {})
