@@ -67,12 +67,12 @@ def rm_alias(alias: str) -> bool:
 
 
 def _line(alias: str, target: Any) -> _Line:
-    text = ", ".join(map(str, target)) if isinstance(target, list) else str(target)
+    text = (", ".join(map(str, target)) if isinstance(target, list) else str(target)).strip()
     if not alias:
         raise InvocationError("alias can not be an empty string")
     if not text:
         raise InvocationError("target can not be an empty string")
-    line = _Line(alias, text.strip(), "")
+    line = _Line(alias, text, "")
     if problem := _unfit("an alias", (alias, text)):
         raise InvocationError(problem)
     if _parsed(f"{alias}: {line.target}") != line:

@@ -80,8 +80,8 @@ def set_(name: str, path: str) -> str:
 
 
 def _checked(name: str) -> str:
-    """Return a name. CommandExecutionError if the program would read it as a path or an option."""
-    if not name or name.startswith("-") or "/" in name or not name.isprintable():
+    """Return a name. CommandExecutionError if the program would read it as a path or an option, or refuse it."""
+    if not name or name.startswith("-") or "/" in name or " " in name or not name.isprintable():
         raise CommandExecutionError(f"{name!r} is not a name of alternatives")
     return name
 

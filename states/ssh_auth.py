@@ -222,7 +222,7 @@ def _source_answer(steps: list[str], found: dict[str, str], source: str, state: 
     if steps:
         return None, "".join(steps)
     if not found and _fetch(source):
-        return False, _without_keys(source)
+        return state == "absent" and filesystem.foretells(), _without_keys(source)
     if not found and state == "present" and filesystem.foretells():
         return False, _without_source(source)
     return True, f"All host keys in file {source} are already {state}"

@@ -83,7 +83,7 @@ def set_auth_key(
     account = __salt__["user.info"](user)
     if not account:
         return "fail"
-    if fingerprint(key, fingerprint_hash_type) is None:
+    if not key or fingerprint(key, fingerprint_hash_type) is None:
         return "Invalid public key"
     line = Key(enc, key, comment, _listed(options))
     if "\n" in str(line)[:-1] or "\r" in str(line):

@@ -103,6 +103,8 @@ TEXTS = [
     "a\udcffb",
     "a, b",
     "|/bin/x #y",
+    "\t",
+    "\n",
 ]
 
 

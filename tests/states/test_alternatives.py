@@ -171,7 +171,7 @@ def test_footprint():
     }
 
 
-@pytest.mark.parametrize("name", ["", "-x", "../x", "/tmp/x", "a\nb", "a\0b"])
+@pytest.mark.parametrize("name", ["", "-x", "x y", "../x", "/tmp/x", "a\nb", "a\0b"])
 def test_a_name_is_neither_a_path_nor_an_option(tmp_path, name):
     ran = []
     made = PluginHarness(tmp_path)

@@ -246,3 +246,10 @@ def test_a_dry_run_refuses_keys_of_a_file_that_is_missing(plugins):
             False,
             "Failed to add the ssh key. Source file salt://none is missing",
         )
+
+
+@pytest.mark.parametrize("name", ["", " ", "ssh-ed25519", "ssh-ed25519 "])
+def test_no_key_is_refused_each_time(plugins, name):
+    plugins.opts["foresight"] = True
+    for row in plugins.three_runs("ssh_auth.present", name=name, user="u", enc="ed25519", options=["no-pty"]):
+        assert (row["result"], row["changes"]) == (False, {}), row["comment"]
