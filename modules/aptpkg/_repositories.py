@@ -38,17 +38,21 @@ def list_repos(**kwargs: Any) -> dict[str, list[Repo]]:
 
 
 def get_repo(repo: str, **kwargs: Any) -> Repo:
-    """Return the source that a one-line definition names, {} if there is none. One common component is enough."""
+    """Return the source that a one-line definition names, {} if there is none. One common component is enough.
+
+    ``dist`` is another suite than that of the definition.
+    """
     try:
         wanted = _entry(repo)
     except CommandExecutionError:  # what is no definition is no source
         return {}
+    suite = _suite(wanted, kwargs)
     for repos in list_repos().values():
         for found in repos:
             if (found["type"], found["uri"].rstrip("/"), found["dist"]) != (
                 wanted.type,
                 wanted.uri.rstrip("/"),
-                wanted.dist,
+                suite,
             ):
                 continue
             if not wanted.comps or set(wanted.comps) & set(found["comps"]):
@@ -62,23 +66,25 @@ def del_repo(repo: str, **kwargs: Any) -> str:
     CommandExecutionError if there is no such source.
     """
     wanted = _entry(repo)
+    suite = _suite(wanted, kwargs)
     lists = SourceLists()
+    same = [
+        source
+        for source in lists
+        if wanted.type in source.types
+        and wanted.uri.rstrip("/") in [uri.rstrip("/") for uri in source.uris]
+        and suite in source.suites
+    ]
     files: dict[str, None] = {}
-    for source in list(lists):
-        same = (
-            wanted.type in source.types
-            and wanted.uri.rstrip("/") in [uri.rstrip("/") for uri in source.uris]
-            and wanted.dist in source.suites
-            and source.architectures == wanted.architectures
-        )
+    for source in [each for each in same if each.architectures == wanted.architectures] or same:
         rest = [component for component in source.comps if component not in wanted.comps]
-        if not same or (len(rest) == len(source.comps) and source.comps):
+        if len(rest) == len(source.comps) and source.comps:
             continue
         files[source.file] = None
         if rest:
             source.comps = rest
         else:
-            source.drop_suite(wanted.dist)
+            source.drop_suite(suite)
             if not source.suites:
                 lists.remove(source)
     if not files:
@@ -112,7 +118,7 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
     __context__.pop("pkg._avail", None)
     if _refreshes(kwargs):
         refresh_db()
-    return {repo: get_repo(repo)}
+    return {repo: get_repo(repo, **kwargs)}
 
 
 def repo_refusal(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: Any) -> str:
@@ -177,7 +183,7 @@ def expand_repo_def(repo: str, **kwargs: Any) -> Repo:
     _check_lines(kwargs)
     source = _new_source(wanted, str(kwargs.get("file") or _sources.SOURCES_LIST))
     _apply(source, wanted, kwargs)
-    found = _described(source, wanted.type, wanted.uri, wanted.dist)
+    found = _described(source, wanted.type, wanted.uri, _suite(wanted, kwargs))
     del found["enabled"]
     return found
 
@@ -187,6 +193,10 @@ class _Keys(NamedTuple):
     text: str | None
     ids: list[Any]
     server: str | None
+
+
+def _suite(wanted: LineSource, kwargs: dict[str, Any]) -> str:
+    return str(kwargs.get("dist") or wanted.dist)
 
 
 def _check_lines(kwargs: dict[str, Any]) -> None:
@@ -248,8 +258,11 @@ def _described(source: Source, kind: str, uri: str, suite: str) -> Repo:
 def _counterpart(lists: SourceLists, wanted: LineSource, kwargs: dict[str, Any]) -> Source | None:
     """Return the source to change: same type, address and suite, with a component in common or none at all."""
     comps = {*wanted.comps, *_listed(kwargs.get("comps"))}
+    suites = {wanted.dist, _suite(wanted, kwargs)}
     for source in lists:
-        same = wanted.uri.rstrip("/") in [uri.rstrip("/") for uri in source.uris] and wanted.dist in source.suites
+        same = wanted.uri.rstrip("/") in [uri.rstrip("/") for uri in source.uris] and not suites.isdisjoint(
+            source.suites
+        )
         renamed = kwargs.get("dist") in source.suites and kwargs.get("type") in source.types
         if not (same and wanted.type in source.types) and not renamed:
             continue
@@ -340,7 +353,7 @@ def _add_ppa(repo: str, **kwargs: Any) -> dict[str, Repo]:
         )
     if kwargs.get("refresh_db", kwargs.get("refresh", True)):
         refresh_db()
-    return {repo: get_repo(repo)}
+    return {repo: get_repo(repo, **kwargs)}
 
 
 def _drop_empty_lists(lists: SourceLists, files: dict[str, None]) -> None:

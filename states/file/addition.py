@@ -14,6 +14,8 @@ from .arguments import expand, file_problem, misspelt, string_list, warn_needles
 from .sources import SourceError, paired, rendered_texts, without_text
 from .transfer import touch
 
+_NO_TEXT = "No text found to append. Nothing appended"
+
 
 def append(
     name: str,
@@ -52,8 +54,8 @@ def append(
     if isinstance(chunks, dict):
         return chunks
     old = texts.read(name)
-    if not all(map(texts.is_text, (old, *chunks))):
-        return failed(name, "No text found to append. Nothing appended")
+    if not texts.is_text(old):
+        return failed(name, _NO_TEXT)
     added = edits.missing_lines(old, chunks, ignore_whitespace=ignore_whitespace)
     before = old.splitlines()
     return _finish(name, "append", before, [*before, *added], added, old, show_changes=show_changes, joint="\n")
@@ -128,6 +130,8 @@ def _prepared(
             chunks = rendered_texts(pairs, template, context, defaults) if pairs else string_list(text)
             for chunk in chunks if patterns else ():
                 edits.compiled(chunk, "MULTILINE")
+            if function == "append" and not all(map(texts.is_text, chunks)):
+                return failed(name, _NO_TEXT)
         except SourceError as error:
             return without_text(error)
         except (CommandExecutionError, OSError, UnicodeError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, would_change
 
-from .arguments import expand, misspelt
+from .arguments import expand, missing_accounts, misspelt
 
 _KINDS = {
     "c": ("Character device", "a character device", "file.is_chrdev"),
@@ -46,6 +46,8 @@ def mknod(
             return failed(name, f"'{what}' must be a number from 0 to {largest}, not {number}")
     for look_up, account in (("file.user_to_uid", user), ("file.group_to_gid", group)):
         __salt__[look_up](account)  # raises for an invalid account name, before the node is made
+    if filesystem.judges() and (problem := missing_accounts(user, group)):
+        return failed(name, problem)
     title, kind, test = _KINDS[ntype]
     if filesystem.is_file(name):
         return failed(name, f"File {name} exists and is not {kind}. Refusing to continue")

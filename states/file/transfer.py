@@ -210,7 +210,10 @@ def _unfit(path: str, make: Callable[[], object] | None) -> str:
 
 def _unowned(source: str, path: str, user: Any, group: Any, comment: str) -> str:
     """Return the error of a run that cannot set the owner of the copy, "" if it can; for dry runs."""
-    uid, gid = __salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group)
+    uid, gid = (
+        -1 if account == "" else __salt__[look_up](account)
+        for look_up, account in (("file.user_to_uid", user), ("file.group_to_gid", group))
+    )
     refused = filesystem.refused_owners(uid, gid)
     if refused and filesystem.is_directory(source) and filesystem.listdir(source):
         return f'Failed to copy "{source}" to "{path}"'

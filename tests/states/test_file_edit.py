@@ -657,3 +657,13 @@ def test_edits_in_place_keep_hard_links(plugins, tmp_path, function, arguments, 
     assert one.samefile(other) is keeps
     assert (other.read_text() != "a=1\n#b=2\n") is keeps
     assert not (tmp_path / "one.old").exists() or (tmp_path / "one.old").read_text() == "a=1\n#b=2\n"
+
+
+@pytest.mark.parametrize("there", [None, "a\n"])
+def test_what_is_no_text_is_not_appended(plugins, path, there):
+    plugins.opts["foresight"] = True
+    if there:
+        path.write_text(there)
+    for row in plugins.three_runs("file.append", name=str(path), text=["b", "\0\1\2"]):
+        assert (row["result"], row["changes"]) == (False, {})
+    assert path.exists() == bool(there)

@@ -611,3 +611,28 @@ def test_what_cannot_be_replaced_is_still_there(plugins, tmp_path, monkeypatch, 
         if len(calls) < number:
             break
     assert row["result"] is True
+
+
+@needs_root
+@pytest.mark.parametrize("owner", [{}, {"group": ""}, {"user": ""}, {"user": "", "group": ""}, {"user": 0, "group": 0}])
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_an_owner_without_a_name_is_none(plugins, tmp_path, owner, kind):
+    plugins.opts["foresight"] = True
+    source = tmp_path / "source"
+    if kind == "folder":
+        source.mkdir()
+        (source / "f").write_text("x")
+    else:
+        source.write_text("x")
+    dry, real, again = plugins.three_runs("file.copy", name=str(tmp_path / "copy"), source=str(source), **owner)
+    assert dry["result"] is (None if real["changes"] and real["result"] else real["result"]), (dry, real)
+    assert (again["result"], again["changes"]) == (True, {})
+
+
+@pytest.mark.parametrize("owner", [{"user": "nobody-has-this"}, {"group": "nobody-has-this"}])
+def test_a_pipe_for_an_account_that_is_not_there_is_not_made(plugins, tmp_path, owner):
+    plugins.opts["foresight"] = True
+    for row in plugins.three_runs("file.mknod", name=str(tmp_path / "pipe"), ntype="p", mode="0600", **owner):
+        assert (row["result"], row["changes"]) == (False, {})
+        assert "is not available" in row["comment"]
+    assert not (tmp_path / "pipe").exists()

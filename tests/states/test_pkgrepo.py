@@ -374,3 +374,25 @@ def test_what_is_one_line_to_apt_stays_one(harness, etc):
     assert row["result"] is True
     assert path.read_text() == f"# no source\f{EVIL}\n# deb http://deb.example.org/sun stable main\n"
     assert all("evil" not in uri for uri in harness.call("pkg.list_repos"))
+
+
+@pytest.mark.parametrize("file", ["sources.list", "sources.list.d/x.list", "sources.list.d/x.sources"])
+@pytest.mark.parametrize(
+    "more", [{}, {"dist": "other"}, {"architectures": "amd64"}, {"disabled": True}, {"comps": "main,x"}]
+)
+@pytest.mark.parametrize(
+    "name", [LINE, "deb [trusted=yes] http://f/ ./", "deb [trusted=yes arch=i386] http://a/b s main"]
+)
+def test_what_is_configured_once_is_removed_once(harness, etc, name, more, file):
+    common = {"name": name, "file": str(etc / file), "refresh": False, **more}
+    dry, real, again = harness.three_runs("pkgrepo.managed", **common)
+    if "./" in name and "comps" in more:  # apt takes no components with a path
+        return
+    if file.endswith(".sources") and "dist" in more:  # a stanza keeps its suites
+        assert real["result"] is False
+        return
+    assert (dry["result"], real["result"], again["changes"]) == (None, True, {}), (real, again)
+    assert again["result"] is True
+    dry, real, again = harness.three_runs("pkgrepo.absent", **common)
+    assert (dry["result"], real["result"], bool(real["changes"])) == (None, True, True), real
+    assert (again["result"], again["changes"]) == (True, {})
