@@ -160,8 +160,10 @@ def sections_absent(
     if not os.path.isabs(name):
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
+    if filesystem.judges():
+        __salt__["ini.get_ini"](**file)  # refuses unreadable files
     if is_dry_run():
-        known = __salt__["ini.get_ini"](**file) if sections else {}
+        known = __salt__["ini.get_ini"](**file)
         gone = [section for section in sections or [] if section in known]
         steps = [
             f"Deleted section {each}.\n" if each in gone else f"Section {each} does not exist.\n"
