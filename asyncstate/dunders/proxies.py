@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.context import current
 
@@ -41,8 +41,10 @@ class _MappingDunder(MutableMapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return key in self._target()
 
-    def get(self, key: str, default: Any = None) -> Any:
-        return self._target().get(key, default)
+    if not TYPE_CHECKING:  # its types are those of `MutableMapping.get`
+
+        def get(self, key: str, default: Any = None) -> Any:
+            return self._target().get(key, default)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target(), name)
@@ -78,8 +80,10 @@ class _ContextDunder(_MappingDunder):
     def __getitem__(self, key: str) -> Any:
         return current.get().retcode if key == "retcode" else super().__getitem__(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
-        return current.get().retcode if key == "retcode" else super().get(key, default)
+    if not TYPE_CHECKING:  # as above
+
+        def get(self, key: str, default: Any = None) -> Any:
+            return current.get().retcode if key == "retcode" else super().get(key, default)
 
     def __setitem__(self, key: str, value: Any) -> None:
         if key == "retcode":

@@ -296,7 +296,7 @@ def _compare_entries(known: list[Footprint], module_of: Callable[[int], str]) ->
     named_by: dict[str, set[str]] = {}
     with_entries = []
     for number, footprint in enumerate(known):
-        files = _files_with_entries(footprint)
+        files = _files_with_entries(footprint) if footprint.reads or footprint.writes else []
         if files:
             with_entries.append(number)
             for file in files:
@@ -316,8 +316,12 @@ def _only_entries(footprint: Footprint) -> tuple[str, ...]:
 
 def _files_with_entries(footprint: Footprint) -> list[str]:
     """Return the file of each entry of a file that a state reads or writes."""
-    entries = [name for name in (*footprint.reads, *footprint.writes) if ENTRY in name]
-    return [_file_of(name) for name in entries if name.startswith(PATH) and f"/{ENTRY}" not in name]
+    names = (*footprint.reads, *footprint.writes)
+    return [_file_of(name) for name in names if ENTRY in name and _is_in_file(name)]
+
+
+def _is_in_file(entry: str) -> bool:
+    return entry.startswith(PATH) and f"/{ENTRY}" not in entry
 
 
 def _file_of(name: str) -> str:
@@ -357,7 +361,8 @@ def add_footprints(
     known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
     own = known.copy()
     _share_in_groups(builder, known)
-    builder.entries = {number: files for number, each in enumerate(known) if (files := _only_entries(each))}
+    touching = [number for number, each in enumerate(known) if each.reads or each.writes]
+    builder.entries = {number: files for number in touching if (files := _only_entries(known[number]))}
     written = {name.partition(ENTRY)[0] for footprint in known for name in footprint.writes}
     for node in nodes:
         what = builder.nodes[node]
@@ -369,7 +374,9 @@ def add_footprints(
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
             joins = None
         # A plain name that is only read orders nothing.
-        reads = [name for name in touched.reads if name.startswith(PATH) or name.partition(ENTRY)[0] in written]
+        reads = touched.reads
+        if reads:
+            reads = tuple(name for name in reads if name.startswith(PATH) or name.partition(ENTRY)[0] in written)
         if reads or touched.writes or touched.makes or joins is not None:
             waiting = board.touch(node, reads, touched.writes, touched.makes, touched.leaves, together=joins)
             for before, resources in waiting.always.items():
