@@ -98,7 +98,9 @@ def enable(
     _reload_if_changed(name)
     _unmask_if(name, unmask, unmask_runtime, root)
     if name in _scripts_without_unit(root):
-        return _update_rc(name, "defaults", "99") and _linked(name, root)  # without permission, it still returns 0
+        # `defaults` leaves the links of a disabled script as they are, and returns 0 without permission, too.
+        is_new = _update_rc(name, "defaults", "99")
+        return is_new and (_linked(name, root) or (_update_rc(name, "enable") and _linked(name, root)))
     done = _systemctl("enable", name, no_block=no_block, root=root)
     if done["retcode"]:
         raise CommandExecutionError(_reason(done))

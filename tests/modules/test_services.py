@@ -414,6 +414,30 @@ def test_the_lists_of_systemd(systemd, tmp_path):
     assert systemd.call("service.get_running") == ["nginx"]
 
 
+def test_a_disabled_script_is_enabled(systemd, tmp_path):
+    folder = tmp_path / "etc/rc2.d"
+    folder.mkdir(parents=True)
+    (folder / "K01legacy").touch()
+    (tmp_path / "etc/init.d").mkdir()
+    (tmp_path / "etc/init.d/legacy").touch(0o755)
+
+    def run_all(command, **options):
+        if command[0] == "update-rc.d" and "enable" in command:
+            (folder / "K01legacy").rename(folder / "S01legacy")
+        return systemd.systemctl(command, **options)
+
+    systemd.salt["cmd.run_all"] = run_all
+    root = str(tmp_path)
+    assert systemd.call("service.enabled", "legacy", root=root) is False
+    assert systemd.call("service.enable", "legacy", root=root) is True
+    assert systemd.call("service.enabled", "legacy", root=root) is True
+    systemd.systemctl.ran.clear()
+    assert systemd.call("service.enable", "legacy", root=root) is True
+    assert [line for line in systemd.systemctl.ran if line.startswith("update-rc.d")] == [
+        "update-rc.d -f legacy defaults 99"
+    ]
+
+
 def test_the_properties_of_a_unit(systemd):
     systemd.systemctl.answers["show nginx.service"] = (
         0,
