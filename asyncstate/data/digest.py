@@ -7,8 +7,12 @@ import hashlib
 import hmac
 import os
 import secrets
+from typing import TYPE_CHECKING
 
 from asyncstate.data.text import to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def base64_encode(instr: str | bytes) -> str:
@@ -58,6 +62,16 @@ def sha256(instr: str | bytes) -> str:
 def sha512(instr: str | bytes) -> str:
     """Return the hex SHA-512."""
     return hashlib.sha512(to_bytes(instr)).hexdigest()
+
+
+def disproved(subject: str, wanted: Mapping[str, str], actual: str, *, ambiguous: bool) -> str:
+    """Return Salt's message for a file with another checksum than ``hsum`` of type ``hash_type``."""
+    hint = (
+        ". If the 'source_hash' value refers to a remote file with multiple possible matches, "
+        "then it may be necessary to set 'source_hash_name'."
+    )
+    expected = f"Specified {wanted['hash_type']} checksum for {subject} ({wanted['hsum'].lower()})"
+    return f"{expected} does not match actual checksum ({actual}){hint if ambiguous else ''}"
 
 
 def hmac_compute(string: str | bytes, shared_secret: str | bytes) -> str:

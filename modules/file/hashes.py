@@ -252,12 +252,7 @@ def disproof(path: str, source: Any, name: str, wanted: dict[str, str], *, updat
     actual = get_hash(path, wanted["hash_type"]) if expected else ""
     if actual == expected:
         return ""
-    hint = (
-        ". If the 'source_hash' value refers to a remote file with multiple possible matches, "
-        "then it may be necessary to set 'source_hash_name'."
-    )
+    from asyncstate.data.digest import disproved  # noqa: PLC0415 - an error
+
     subject = redact(str(source)) if updating else name
-    return (
-        f"Specified {wanted['hash_type']} checksum for {subject} ({expected}) does not match actual checksum ({actual})"
-        + (hint if updating else "")
-    )
+    return disproved(subject, wanted, actual, ambiguous=updating)

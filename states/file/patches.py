@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncstate import filesystem, residue
+from asyncstate.data.digest import disproved
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -43,7 +44,7 @@ def patch(
     try:
         given, strip = _options(options, strip)
         chosen, source_hash = __salt__["file.source_list"](source, source_hash, saltenv or str(__env__))
-        patch_file, _, problem = __salt__["file.get_managed"](
+        patch_file, source_sum, problem = __salt__["file.get_managed"](
             name,
             template,
             chosen,
@@ -62,6 +63,10 @@ def patch(
         return failed(name, str(error))
     if problem:
         return failed(name, f"Unable to manage file: {problem}")
+    if source_sum.get("hsum") and not skip_verify:
+        actual = __salt__["file.get_hash"](patch_file, source_sum["hash_type"])
+        if actual != source_sum["hsum"].lower():
+            return failed(name, disproved(str(chosen), source_sum, actual, ambiguous=True))
     if filesystem.is_directory(name) and strip is not None:
         given.append(f"-p{strip}")
     with residue.temporary_folder(prefix="asyncstate-patch-") as folder:

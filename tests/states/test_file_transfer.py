@@ -480,6 +480,25 @@ def test_patch(plugins, tmp_path):
     assert path.read_text() == "quite\ndifferent\n"
 
 
+@pytest.mark.skipif(not shutil.which("patch"), reason="needs patch")
+@pytest.mark.parametrize(
+    ("more", "applies"),
+    [({}, False), ({"skip_verify": True}, True), ({"template": "jinja"}, True)],  # as in Salt
+)
+def test_a_patch_with_another_checksum(plugins, tmp_path, more, applies):
+    path, patch = tmp_path / "f", tmp_path / "p"
+    path.write_text("a\nb\nc\n")
+    patch.write_text("--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n")
+    given = {"name": str(path), "source": str(patch), "source_hash": f"md5={'0' * 32}", **more}
+    dry, real = plugins.state("file.patch", test=True, **given), plugins.state("file.patch", **given)
+    assert (dry["result"], real["result"]) == ((None, True) if applies else (False, False))
+    assert path.read_text() == ("a\nB\nc\n" if applies else "a\nb\nc\n")
+    if not applies:
+        assert dry["comment"] == real["comment"]
+        start = f"Specified md5 checksum for {patch} ({'0' * 32}) does not match actual checksum ("
+        assert real["comment"].startswith(start)
+
+
 @pytest.mark.parametrize(
     ("low", "reads", "writes"),
     [
