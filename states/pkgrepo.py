@@ -238,7 +238,7 @@ def _others_in_file(repo: str, kwargs: dict[str, Any]) -> list[str]:
 
 
 def _on_debian() -> bool:
-    return __grains__.get("os_family") == "Debian"
+    return bool(__grains__.get("os_family") == "Debian")
 
 
 def _is_true(value: Any) -> bool:
