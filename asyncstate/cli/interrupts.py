@@ -70,7 +70,7 @@ class _Deadline:
         self.end = self.since + seconds
         try:
             # Not a `threading.Thread`: the lock that it takes may be held by the code that the handler interrupted.
-            _thread.start_new_thread(self._wait, (self.age, seconds))
+            _thread.start_new_thread(self._wait, (self.age, number, seconds))
         except (RuntimeError, MemoryError):
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
@@ -80,13 +80,15 @@ class _Deadline:
             self.number = 0
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def _wait(self, age: int, seconds: float) -> None:
+    def _wait(self, age: int, number: int, seconds: float) -> None:
+        if age != self.age:  # the thread began late
+            return
         # Nothing is imported here, where the import lock may be taken; a module may be half imported.
         for token in list(getattr(sys.modules.get("asyncstate.dunders.context"), "blocking", ())):
-            token.cancel(signal.Signals(self.number).name)
+            token.cancel(signal.Signals(number).name)
         time.sleep(seconds)
         if age == self.age:
-            end_now(self.number)
+            end_now(number)
 
 
 _deadline = _Deadline()

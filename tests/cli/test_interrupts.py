@@ -10,6 +10,8 @@ import pytest
 
 from asyncstate.cli import interrupts
 from asyncstate.cli.interrupts import Interrupted, check, deliver, delivered_to, in_words
+from asyncstate.dunders import context
+from asyncstate.dunders.context import CancelToken
 
 BEGIN = """
 import os, signal, sys, threading, time
@@ -193,3 +195,17 @@ sys.modules["__main__"].last = Last()
 sys.exit(cli.main())
 """
     assert run(text) == (130, "")
+
+
+def test_a_deadline_that_was_taken_back_cancels_nothing_even_if_its_thread_begins_late(monkeypatch):
+    threads, token = [], CancelToken()
+    monkeypatch.setattr(interrupts._thread, "start_new_thread", lambda work, args: threads.append((work, args)))
+    monkeypatch.setattr(context, "blocking", {token})
+    with in_words():
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(Interrupted):
+            check()
+    for work, args in threads:
+        work(*args)
+    assert len(threads) == 1
+    assert not token.reason
