@@ -68,7 +68,7 @@ def rm_alias(alias: str) -> bool:
 
 def _line(alias: str, target: Any) -> _Line:
     text = (", ".join(map(str, target)) if isinstance(target, list) else str(target)).strip()
-    if not alias:
+    if not alias and filesystem.judges():
         raise InvocationError("alias can not be an empty string")
     if not text:
         raise InvocationError("target can not be an empty string")
