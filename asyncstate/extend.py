@@ -17,21 +17,13 @@ if TYPE_CHECKING:
 _FOLDER = os.path.join(os.path.dirname(__file__), "extras")
 
 
-class Command:
-    """A command of the program: its section in the overview, its line there, and the module with its ``command``."""
-
-    def __init__(self, section: str, text: str, module: str) -> None:
-        self.section: str = section
-        self.text: str = text
-        self.module: str = module
-
-
 class Extra:
     """The additions of one extra. Code is named as ``package.module:attribute`` and imported on first use.
 
-    ``commands`` are the program's, by name. ``settings`` is a `msgspec.Struct`: each field is an option of
-    configuration files, with its type and default; ``options`` is the YAML file below ``extras``
-    that explains them, by name, ``codes`` the file with the pages of its mistakes, as in ``reference/code_pages``.
+    ``commands`` are the program's, by name: the section in the overview, the line there, and the module with its
+    ``command``. ``settings`` is a `msgspec.Struct`: each field is an option of configuration files, with its type and
+    default; ``options`` is the YAML file below ``extras`` that explains them, by name, ``codes`` the file with the
+    pages of its mistakes, as in ``reference/code_pages``.
     ``effects`` makes a source of effects for ``implicit_order: learned``, ``tracer`` makes the `Tracer` of a run for
     ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`.
     """
@@ -39,7 +31,7 @@ class Extra:
     def __init__(
         self,
         *,
-        commands: Mapping[str, Command] | None = None,
+        commands: Mapping[str, tuple[str, str, str]] | None = None,
         settings: str = "",
         options: str = "",
         codes: str = "",
@@ -47,7 +39,7 @@ class Extra:
         tracer: str = "",
         search: str = "",
     ) -> None:
-        self.commands: Mapping[str, Command] = commands or {}
+        self.commands: Mapping[str, tuple[str, str, str]] = commands or {}
         self.settings: str = settings
         self.options: str = options
         self.codes: str = codes
@@ -78,8 +70,8 @@ def text_of(file: str) -> str:
         return source.read()
 
 
-def commands() -> dict[str, Command]:
-    """Return the commands of all extras by name."""
+def commands() -> dict[str, tuple[str, str, str]]:
+    """Return the commands of all extras by name: section, line and module."""
     return {name: command for extra in extras() for name, command in extra.commands.items()}
 
 

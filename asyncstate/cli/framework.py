@@ -143,7 +143,7 @@ class Root(click.Group):
         if cmd_name in OWN:
             module = f"asyncstate.cli.{cmd_name.replace('-', '_')}"
         elif cmd_name in (added := extend.commands()):
-            module = added[cmd_name].module
+            _, _, module = added[cmd_name]
         else:
             return None
         command: click.Command = import_module(module).command

@@ -30,7 +30,7 @@ def commands() -> dict[str, tuple[str, str]]:
     """Return the section and the line of help of each command, extras included, in the order of the overview."""
     from asyncstate import extend
 
-    every = OWN | {name: (command.section, command.text) for name, command in extend.commands().items()}
+    every = OWN | {name: (section, text) for name, (section, text, _) in extend.commands().items()}
     return dict(sorted(every.items(), key=lambda each: _SECTIONS.index(each[1][0])))
 
 

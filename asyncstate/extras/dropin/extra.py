@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from asyncstate.extend import Command, Extra
+from asyncstate.extend import Extra
 
 EXTRA = Extra(
     commands={
-        "salt-call": Command(
+        "salt-call": (
             "Run",
             "Do what Salt's salt-call does: the same options, functions, outputs and exit codes.",
             "asyncstate.extras.dropin.command",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from asyncstate.extend import Command, Extra
+from asyncstate.extend import Extra
 
 EXTRA = Extra(
     commands={
-        "lsp": Command(
+        "lsp": (
             "Shell",
             "Run the language server for an editor: completion, documentation, definitions … (a language server).",
             "asyncstate.extras.editor.command",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from asyncstate.extend import Command, Extra
+from asyncstate.extend import Extra
 
 EXTRA = Extra(
     commands={
-        "fleet": Command(
+        "fleet": (
             "Fleet",
             "Runs across many hosts: the server between them, and credentials.",
             "asyncstate.extras.fleet.commands",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from asyncstate.extend import Command, Extra
+from asyncstate.extend import Extra
 
 EXTRA = Extra(
     commands={
-        "shake": Command(
+        "shake": (
             "Look",
             "Find missing requisites by running the tree in different orders.",
             "asyncstate.extras.proof.commands.shake",
         ),
-        "footprints": Command(
+        "footprints": (
             "Look",
             "Show what states were seen to touch: apply --trace-effects records it.",
             "asyncstate.extras.proof.commands.footprints",
