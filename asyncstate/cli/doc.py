@@ -14,7 +14,7 @@ from asyncstate.cli.settings import settings_from
 from asyncstate.nearest import nearest
 from asyncstate.reference.described import Argument
 from asyncstate.reference.function import TITLES, call_lines
-from asyncstate.reference.language import TOPICS, topic_of, topic_text
+from asyncstate.reference.language import TOPICS, page_of
 from asyncstate.reference.lookup import borrowed_names, documentation, missing_libraries, refusals, why_not
 from asyncstate.reference.origins import BORROWED
 from asyncstate.reference.prose import filled
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.load.loader import LazyLoader
+    from asyncstate.reference.language import Page
     from asyncstate.report.terminal import Palette
 
 
@@ -60,7 +61,7 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     """
     console.answers_with_data = True
     settings = settings_from(console, options)
-    topic = topic_of(name) if name and kind is None and not why else ""
+    page = page_of(name) if name and kind is None and not why else None
     from asyncstate.runtime import StateRuntime
 
     kinds = [kind] if kind else list(TITLES)
@@ -70,19 +71,19 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
             found: dict[str, Any] = {each: refusals(loader, name) for each, loader in loaders.items()}
         else:
             found = {each: known for each, loader in loaders.items() if (known := documentation(loader, name))}
-            if not found and not topic:
+            if not found and page is None:
                 raise _not_found(loaders, name or "")
         borrowed = {each: borrowed_names(loader) for each, loader in loaders.items() if name is None and not why}
         libraries = {each: missing_libraries(loader) for each, loader in loaders.items() if name is None and not why}
     if console.out == "human":
         look = _Look(console.palette(), min(columns(console.stdout) or _WIDEST, _WIDEST))
-        console.lines(_topic_text(topic, look))
+        console.lines(_page_text(page, look))
         console.lines(_refusal_text(found) if why else _text(found, name, look))
         console.lines(_borrowed_text(borrowed, look))
         console.lines(_libraries_text(libraries, console.palette()))
         console.lines(_topic_list(look) if libraries else ())
     else:
-        console.data({"language": {topic: topic_text(topic)}} | found if topic else found)
+        console.data(found if page is None else {"language": {page.topic: f"{page.title}\n{page.text}"}} | found)
 
 
 class _Look(NamedTuple):
@@ -99,7 +100,7 @@ _WIDEST = 100
 def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
     if not name:
         return click.UsageError("no plugins were found")
-    if topic_of(name):
+    if page_of(name):
         return click.UsageError(f"{name} is a word of the language: asyncstate doc {name}, without --kind")
     known = [each for loader in loaders.values() for each in loader.names()]
     refused = why_not(loaders, name.partition(".")[0])
@@ -153,11 +154,10 @@ def _names(names: Iterable[str], width: int) -> list[str]:
     )
 
 
-def _topic_text(topic: str, look: _Look) -> Iterator[str]:
-    if topic:
-        title, _, text = topic_text(topic).partition("\n")
-        yield look.palette.paint(look.palette.bold, title)
-        yield from (*filled(text, look.width), "")
+def _page_text(page: Page | None, look: _Look) -> Iterator[str]:
+    if page is not None:
+        yield look.palette.paint(look.palette.bold, page.title)
+        yield from (*filled(page.text, look.width), "")
 
 
 def _topic_list(look: _Look) -> Iterator[str]:

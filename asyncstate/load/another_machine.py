@@ -91,10 +91,11 @@ class AnotherMachine:
 
         return clocked
 
-    def refuse_program(self, renderer: str, path: str) -> None:
-        """Warn of a text that is a program, or that a renderer of the tree renders."""
+    def refusal(self, renderer: str, path: str) -> str:
+        """Return "", and warn of a text that is a program, or that a renderer of the tree renders."""
         if renderer != "gpg":
             self.warn(f"{path} is rendered by '{renderer}', which may read this machine undetected")
+        return ""
 
     def warn(self, text: str) -> None:
         """Log a warning once."""

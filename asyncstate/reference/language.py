@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 TOPICS: Final = tuple(
     """requisites require watch onchanges onfail prereq listen use onlyif unless creates check_cmd retry timeout order
@@ -28,15 +28,21 @@ _OTHER_WORDS = {
 }
 
 
-def topic_of(word: str) -> str:
-    """Return the topic that teaches a word, also of a form such as require_in or watch_any; "" if none does."""
-    word = _OTHER_WORDS.get(word, word)
-    if word in TOPICS:
-        return word
-    stem, _, form = word.rpartition("_")
-    return stem if form in {"in", "any", "all"} and stem in TOPICS else ""
+class Page(NamedTuple):
+    """The page of a topic. In its text, lines indented by four spaces are SLS."""
+
+    topic: str
+    title: str
+    text: str
 
 
-def topic_text(topic: str) -> str:
-    """Return the page of a topic. Its first line is the title; lines indented by four spaces are SLS."""
-    return (_FOLDER / f"{topic}.txt").read_text(encoding="utf-8")
+def page_of(word: str) -> Page | None:
+    """Return the page that teaches a word, also of a form such as require_in or watch_any; None if none does."""
+    topic = _OTHER_WORDS.get(word, word)
+    stem, _, form = topic.rpartition("_")
+    if topic not in TOPICS and form in {"in", "any", "all"}:
+        topic = stem
+    if topic not in TOPICS:
+        return None
+    title, _, text = (_FOLDER / f"{topic}.txt").read_text(encoding="utf-8").partition("\n")
+    return Page(topic, title, text)

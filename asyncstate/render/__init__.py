@@ -325,7 +325,9 @@ def render_jinja(
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
     """Run a renderer other than Jinja and YAML, importing it first: they are rarely used."""
     if context.restraint is not None and (stage.name in _PROGRAMS or stage.name not in BUILT_IN):
-        context.restraint.refuse_program(stage.name, context.path)
+        refusal = context.restraint.refusal(stage.name, context.path)
+        if refusal:
+            raise RenderError(refusal, file=context.path, line=1)
     if stage.name not in BUILT_IN:
         return _custom(context.renderers[stage.name], stage, data, context)
     if stage.name == "gpg":

@@ -45,8 +45,8 @@ class Restraint(Protocol):
     def filters(self, path: str) -> Mapping[str, Callable[..., Any]]:
         """Return stand-ins for the restricted filters, by name."""
 
-    def refuse_program(self, renderer: str, path: str) -> None:
-        """Raise RenderError: the renderer would run the text as a program."""
+    def refusal(self, renderer: str, path: str) -> str:
+        """Return why a renderer may not run a text as a program; "" if it may."""
 
 
 class RenderContext(Value):

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from asyncstate.model.requisite import CONDITIONS, IN_SUFFIXED, REQUISITE_KEYWORDS, RUNTIME_KEYWORDS
-from asyncstate.reference.language import TOPICS, topic_of, topic_text
+from asyncstate.reference.language import TOPICS, page_of
 
 NOT_WRITTEN = frozenset("fun state saltenv prereq_in cmd_opts_exclude runas_password".split())
 """What the engine writes into low data itself, and what only stands beside another word."""
@@ -19,7 +19,7 @@ NOT_WRITTEN = frozenset("fun state saltenv prereq_in cmd_opts_exclude runas_pass
 def examples(topic):
     """Yield (name of the SLS file, text) of each example of a page."""
     before = ""
-    for part in re.split(r"\n((?: {4}.*\n|\n(?= {4}))+)", topic_text(topic)):
+    for part in re.split(r"\n((?: {4}.*\n|\n(?= {4}))+)", page_of(topic).text):
         if part.lstrip("\n").startswith("    "):
             name = "other" if before.rstrip().endswith("other.sls is:") else "top" if topic == "top" else "lesson"
             yield name, re.sub("^ {4}", "", part, flags=re.MULTILINE)
@@ -29,9 +29,9 @@ def examples(topic):
 def test_every_word_of_the_language_is_taught():
     words = {*REQUISITE_KEYWORDS, *CONDITIONS, *IN_SUFFIXED, *RUNTIME_KEYWORDS} - NOT_WRITTEN
     words |= {"aggregate", "include", "exclude", "extend", "name", "names", "order"}
-    assert {word for word in words if not word.startswith("__") and not topic_of(word)} == set()
-    assert topic_of("require_in") == topic_of("require_any") == "require"
-    assert topic_of("nonsense") == topic_of("nonsense_in") == ""
+    assert {word for word in words if not word.startswith("__") and not page_of(word)} == set()
+    assert page_of("require_in").topic == page_of("require_any").topic == "require"
+    assert page_of("nonsense") is page_of("nonsense_in") is None
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -76,12 +76,14 @@ RUN_AGAIN = frozenset("parallel runas umask check_cmd retry fire_event reload_mo
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_page_has_a_title_fits_the_screen_and_names_what_exists(topic):
-    title, empty, *lines = topic_text(topic).splitlines()
+    page = page_of(topic)
+    title = page.title
+    empty, *lines = page.text.splitlines()
     assert re.match(rf"[a-z_., ]*\b{topic}\b|Requisites:|top.sls:", title)
     assert empty == ""
     assert max(map(len, lines)) <= 100
     named = re.findall(r"asyncstate doc ([a-z_]+)(?![a-z_.])", " ".join(lines))
-    assert all(topic_of(name) for name in named)
+    assert all(page_of(name) for name in named)
     assert any(line.startswith("See: ") for line in lines)
 
 

@@ -18,7 +18,6 @@ from asyncstate.analyse.lint import Finding as LintFinding
 from asyncstate.analyse.lint import one_for_each_place
 from asyncstate.analyse.patch import with_requisite
 from asyncstate.analyse.tree_findings import tree_findings
-from asyncstate.compile.findings import mistakes
 from asyncstate.errors import CompileError
 from asyncstate.extras.editor.harmless import LeftOut
 from asyncstate.extras.editor.index import REQUISITES
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from asyncstate.errors import Issue
     from asyncstate.extras.editor.messages import Answer, Job
     from asyncstate.extras.editor.render_cache import Renderings
-    from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
 
 log: logging.Logger = get_logger(__name__)
@@ -185,7 +183,7 @@ class _Look:
                 tried += 1
                 text = with_requisite(plan, finding, self._text)
                 if text and self._compiles({**self._job.texts, finding.file: text}, plan.chunks[finding.chunk].sls):
-                    yield _fix(finding, plan.chunks[finding.missing], self._text(finding.file), text)
+                    yield _fix(finding, plan, self._text(finding.file), text)
 
     def _compiles(self, texts: dict[str, str], sls: str) -> bool:
         self._kept.begin(texts, LeftOut())
@@ -211,7 +209,7 @@ class _Look:
         return self._findings(warnings, list(map(LintFinding.of, said)))
 
     def _findings(self, warnings: tuple[Issue, ...], found: list[LintFinding]) -> list[Finding]:
-        certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, mistakes(warnings))}
+        certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, warnings) if issue.mistake}
         return [
             Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain, each.code)
             for each in one_for_each_place(found)
@@ -226,8 +224,9 @@ def _place(finding: LintFinding | Issue) -> tuple[str, str, int]:
     return finding.message, finding.file, finding.line
 
 
-def _fix(finding: LintFinding, missing: LowChunk, old: str, new: str) -> Fix:
+def _fix(finding: LintFinding, plan: Plan, old: str, new: str) -> Fix:
     """Return the lines in which two texts differ."""
+    missing = plan.chunks[finding.missing]
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
@@ -255,15 +254,17 @@ def _keys(data: Any, above: str = "", depth: int = 1) -> Iterator[str]:
 
 def _states(plan: Plan) -> tuple[Rendered, ...]:
     return tuple(
-        Rendered(chunk.id, chunk.state, str(chunk.name), chunk.sls, chunk.file, chunk.line, tuple(_references(chunk)))
+        Rendered(
+            chunk.id, chunk.state, str(chunk.name), chunk.sls, chunk.file, chunk.line, tuple(_references(chunk.args))
+        )
         for chunk in plan.chunks
     )
 
 
-def _references(chunk: LowChunk) -> Iterator[tuple[str, str]]:
+def _references(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the module and the target of each requisite, as the rendered file has it."""
-    for keyword in REQUISITES.intersection(chunk.args):
-        listed = chunk.args[keyword]
+    for keyword in REQUISITES.intersection(args):
+        listed = args[keyword]
         for item in listed if isinstance(listed, list) else ():
             if isinstance(item, str):
                 yield "", item

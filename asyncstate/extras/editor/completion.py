@@ -6,11 +6,11 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.data.yaml.scalar import written_id
 from asyncstate.extras.editor.context import Context, context
 from asyncstate.extras.editor.index import DIRECTIVES, REQUISITES
+from asyncstate.extras.editor.spelling import spelled
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
-from asyncstate.reference.language import topic_of, topic_text
+from asyncstate.reference.language import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -142,8 +142,8 @@ def _words(here: Context, colon: str) -> Iterator[Item]:
 @cache
 def keywords() -> dict[str, str]:
     """Return the words that every state takes, with the title of the page that explains each."""
-    known = sorted(word for word in INTERNAL_KEYWORDS | REQUISITES if not word.startswith("_") and topic_of(word))
-    return {word: topic_text(topic_of(word)).partition("\n")[0] for word in known}
+    words = sorted(word for word in INTERNAL_KEYWORDS | REQUISITES if not word.startswith("_"))
+    return {word: page.title for word in words if (page := page_of(word))}
 
 
 def _values(knowledge: Knowledge, here: Context) -> Iterator[Item]:
@@ -169,7 +169,7 @@ def _modules(knowledge: Knowledge, file: File, here: Context, colon: str) -> Ite
         for state in declared.states:
             label = f"{state.module}: {declared.id.text}"
             if not declared.id.templated:
-                yield Item(label, f"{dash}{state.module}: {written_id(declared.id.text)}", "id", other.sls)
+                yield Item(label, f"{dash}{state.module}: {spelled(declared.id.text)}", "id", other.sls)
 
 
 def _near(knowledge: Knowledge, file: File) -> list[tuple[File, Declaration]]:
@@ -192,13 +192,11 @@ def _ids(knowledge: Knowledge, file: File, module: str, colon: str) -> Iterator[
         told.add(declared.id.text)
         what = ", ".join(state.function for state in declared.states)
         order = 0 if other.path == file.path else 4
-        yield Item(
-            declared.id.text, f"{written_id(declared.id.text)}{colon}", "id", f"{what} in {other.sls}", order=order
-        )
+        yield Item(declared.id.text, f"{spelled(declared.id.text)}{colon}", "id", f"{what} in {other.sls}", order=order)
     for state in knowledge.compiled.states:
         if (not module or state.state == module) and state.id not in told:
             told.add(state.id)
-            yield Item(state.id, f"{written_id(state.id)}{colon}", "id", f"{state.state} in {state.sls}", order=4)
+            yield Item(state.id, f"{spelled(state.id)}{colon}", "id", f"{state.state} in {state.sls}", order=4)
 
 
 def _paths(knowledge: Knowledge, file: File, here: Context) -> Iterator[Item]:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from jinja2 import ChainableUndefined
 
-from asyncstate.errors import RenderError
 from asyncstate.extras.editor.reading import READING
-from asyncstate.load.host import FunctionMap
 from asyncstate.load.restrained import RestrainedFunctions
 
 if TYPE_CHECKING:
@@ -33,17 +31,17 @@ class LeftOut:
     def functions(self, functions: Mapping[str, Any], path: str) -> Mapping[str, Any]:
         """Return the functions with stand-ins for those that may do more than read."""
         self._file = path or self._file  # a text without a path is rendered by a template of the last file
-        return _Functions(functions, self._file, self) if isinstance(functions, FunctionMap) else functions
+        return _Functions(functions, self._file, self)
 
     def filters(self, path: str) -> Mapping[str, Callable[..., Any]]:
         """Return stand-ins for the filters that ask other hosts."""
         file = path or self._file
         return {name: _stand_in(self, name, file) for name in _NETWORK_FILTERS}
 
-    def refuse_program(self, renderer: str, path: str) -> None:
-        """Raise RenderError."""
+    def refusal(self, renderer: str, path: str) -> str:
+        """Return the reason: no program is run."""
         self.note(renderer, path or self._file)
-        raise RenderError(f"the renderer '{renderer}' would run this text as a program", file=path, line=1)
+        return f"the renderer '{renderer}' would run this text as a program"
 
     def note(self, name: str, path: str) -> None:
         """Note that a call was left out."""
@@ -53,7 +51,7 @@ class LeftOut:
 class _Functions(RestrainedFunctions):
     """Execution functions for the templates of one file."""
 
-    def __init__(self, functions: FunctionMap, path: str, left_out: LeftOut) -> None:
+    def __init__(self, functions: Any, path: str, left_out: LeftOut) -> None:
         super().__init__(functions)
         self._path = path
         self._left_out = left_out

@@ -9,7 +9,7 @@ from asyncstate.extras.editor.completion import describe
 from asyncstate.extras.editor.context import context
 from asyncstate.extras.editor.navigation import definitions, referring, subject
 from asyncstate.reference.function import markdown
-from asyncstate.reference.language import topic_of, topic_text
+from asyncstate.reference.language import page_of
 
 if TYPE_CHECKING:
     from asyncstate.extras.editor.knowledge import Knowledge
@@ -92,18 +92,17 @@ def _of_word(knowledge: Knowledge, file: File, line: int, column: int) -> tuple[
     """Return the documentation of an argument or a keyword."""
     here = context(file.text, line, column)
     word = file.text.split("\n")[here.place.line][here.place.start : here.place.end]
-    if here.kind not in {"argument", "id", "function"} and not (here.kind == "state" and topic_of(word)):
+    if here.kind not in {"argument", "id", "function"} and not (here.kind == "state" and page_of(word)):
         return None
     function = knowledge.functions.get(here.function)
     for argument in function.arguments if function else ():
         if argument.name == word:
             return f"**{word}**: {describe(argument)}\n\n{argument.meaning}", here.place
-    topic = topic_of(word)
-    if not topic:
+    page = page_of(word)
+    if page is None:
         return None
-    title, _, body = topic_text(topic).partition("\n")
-    head = f"**{title}**" if topic == word else f"**{word}**, a form of {title}"
-    return f"{head}\n\n{_as_markdown(body)}", here.place
+    head = f"**{page.title}**" if page.topic == word else f"**{word}**, a form of {page.title}"
+    return f"{head}\n\n{_as_markdown(page.text)}", here.place
 
 
 def _as_markdown(body: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.errors import PathRefused
+from asyncstate.errors import AsyncStateError
 from asyncstate.extras.editor.context import context
 from asyncstate.extras.editor.outline import Place, Word
 from asyncstate.extras.editor.tree import At
@@ -104,7 +104,7 @@ def _source(knowledge: Knowledge, name: str) -> Iterator[At]:
     try:
         with open_text(function.file) as text:
             number = next((number for number, line in enumerate(text) if wanted.match(line)), 0)
-    except (OSError, ValueError, PathRefused):
+    except (OSError, ValueError, AsyncStateError):
         return
     yield At(function.file, Place(number, 0, 0))
 

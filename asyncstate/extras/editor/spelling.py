@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from asyncstate.data.yaml import load_yaml
 from asyncstate.data.yaml.write import double_quoted
-from asyncstate.errors import RenderError
+from asyncstate.errors import AsyncStateError
 from asyncstate.extras.editor.index import DIRECTIVES
 
 _LONGEST = 1000
@@ -51,6 +51,6 @@ def _stands_alone(text: str) -> bool:
     try:
         block = load_yaml(f"{text}: 1\nk:\n- {text}\n- k: {text}\n")
         flow = load_yaml(f"[{text}, {{k: {text}}}, {{{text}: 1}}, k: {text}]")
-    except RenderError:
+    except AsyncStateError:
         return False
     return bool(block == {text: 1, "k": [text, {"k": text}]} and flow == [text, {"k": text}, {text: 1}, {"k": text}])

@@ -11,7 +11,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.errors import RenderError
+from asyncstate.errors import AsyncStateError
 from asyncstate.extras.editor.index import EMPTY, FileIndex, index
 from asyncstate.extras.editor.outline import Place, Word, entries
 
@@ -258,7 +258,7 @@ class _Disk:
             return None
         try:
             text = client.read(path).decode(errors="replace")
-        except (OSError, RenderError):  # deleted since, or not ours to read: the compiler says so where it matters
+        except (OSError, AsyncStateError):  # deleted since, or not ours to read: the compiler says so where it matters
             return None
         return _read(path, env, relpath, text, pillar=pillar)._replace(stamp=stamp)
 
