@@ -211,13 +211,8 @@ def kept_until_shown() -> Iterator[None]:
     Used between the end of a run and its report: there is nothing left to cancel, and the report must not be lost.
     """
     late: deque[int] = deque()
-
-    def keep(number: int) -> None:
-        late.append(number)
-        end_within(number, _SHOWN)
-
     try:
-        with delivered_to(keep):
+        with delivered_to(late.append, within=_SHOWN):
             yield
     finally:
         while late:

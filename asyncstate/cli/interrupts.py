@@ -209,11 +209,14 @@ def in_words(last_act: Callable[[int, str], object] | None = None) -> Iterator[N
 
 
 @contextmanager
-def delivered_to(receiver: Callable[[int], None]) -> Iterator[None]:
+def delivered_to(receiver: Callable[[int], None], within: float | None = None) -> Iterator[None]:
     """Pass the signals in the block to ``receiver``, in the main thread, between any two steps of the code there.
 
-    It must not raise. It also gets the signals that are still pending.
+    It must not raise. It also gets the signals that are still pending. Each ends the process after ``within`` seconds,
+    as by `end_within`.
     """
+    if within is not None:
+        receiver = _limited(receiver, within)
     _receivers.append(receiver)
     try:
         if _pending:
@@ -223,6 +226,14 @@ def delivered_to(receiver: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         _receivers.remove(receiver)
+
+
+def _limited(receiver: Callable[[int], None], seconds: float) -> Callable[[int], None]:
+    def receive(number: int) -> None:
+        receiver(number)
+        end_within(number, seconds)
+
+    return receive
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from asyncstate.model.requisite import REQUISITE_KEYWORDS
+from asyncstate.model.requisite import KEYWORDS_OF_TIME, REQUISITE_KEYWORDS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Iterator
 
 MOD_INIT: Final = "mod_init"
 """``mod_init(low)``: called once a run, before the first state of the module."""
@@ -189,10 +189,14 @@ class LowChunk(msgspec.Struct, frozen=True, gc=False):
         """``file:line``, as far as known."""
         return file_line(self.file, self.line)
 
-    def texts(self, *, keys: bool = False, but: Container[str] = ()) -> Iterator[str]:
-        """Yield the name and every text in the arguments, except those of the arguments ``but``."""
-        given = {key: value for key, value in self.args.items() if key not in but} if but else self.args
-        return texts_in([self.name, given], keys=keys)
+    @property
+    def own_args(self) -> dict[str, Any]:
+        """The arguments that decide what the state does: without requisites, order and footprint."""
+        return {key: value for key, value in self.args.items() if key not in KEYWORDS_OF_TIME}
+
+    def texts(self, *, keys: bool = False, own: bool = False) -> Iterator[str]:
+        """Yield the name and every text in the arguments, with ``own`` in `own_args` alone."""
+        return texts_in([self.name, self.own_args if own else self.args], keys=keys)
 
     def as_listener(self) -> LowChunk:
         """Return the chunk that calls ``mod_watch`` for this one: ID ``listener_…``, no requisites of its own."""

@@ -43,6 +43,7 @@ class NodeKind(IntEnum):
 
 TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
 """The kinds of nodes that end as soon as all their predecessors have ended."""
+_TAKEN = frozenset({NodeKind.CHUNK, NodeKind.CHECK, NodeKind.GROUP})
 
 
 EDGE_SOURCES = frozenset(
@@ -64,6 +65,16 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     members: tuple[int, ...] = ()
     label: str = ""
     transaction: bool = False
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether it ends only after its predecessors: all but sets and stages."""
+        return self.kind not in TIMELESS
+
+    @property
+    def takes_a_slot(self) -> bool:
+        """Whether a slot takes it in its place in the order: chunks, checks and groups."""
+        return self.kind in _TAKEN
 
 
 class BrokenListener(msgspec.Struct, frozen=True):
@@ -175,6 +186,11 @@ class Plan(msgspec.Struct, frozen=True):
             each for each in others if self.nodes[each].kind is NodeKind.CHECK and self.nodes[each].chunk == chunk
         )
         return (chunk, *checks)
+
+    def chunks_of(self, node: int) -> tuple[int, ...]:
+        """Return the numbers of the chunks that a CHUNK, CHECK or LISTENER node calls, or a GROUP joins."""
+        what = self.nodes[node]
+        return tuple(self.nodes[each].chunk for each in what.members if what.kind is NodeKind.GROUP) or (what.chunk,)
 
     def chunk_of(self, node: int) -> LowChunk:
         """Return the chunk that a CHUNK, CHECK or LISTENER node calls, of a GROUP the first one."""

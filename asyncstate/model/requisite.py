@@ -78,6 +78,9 @@ FLEET_LANE = "fleet_lane"
 """The argument that names lanes whose places all hosts of a run share; a local run ignores it."""
 FLEET_KEYWORDS = frozenset({FLEET_ORDER, FLEET_LANE})
 
+KEYWORDS_OF_TIME = FLEET_KEYWORDS | {*REFERENCES, "onfail_stop", "order", "parallel", "footprint", "lane", "failhard"}
+"""The arguments that decide when a state runs, and beside which others, not what it does."""
+
 INTERNAL_KEYWORDS = REQUISITE_KEYWORDS | RUNTIME_KEYWORDS | frozenset(IN_SUFFIXED)
 """Keys of low data that the engine consumes. A function receives one only if it has a parameter with that name."""
 

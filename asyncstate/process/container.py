@@ -10,8 +10,6 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, NoReturn
 
-from asyncstate.value import Value
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,28 +22,20 @@ _DROP_FROM_BOUNDING_SET = 24
 _NOT_ENTERED = 71
 
 
-class Program(Value):
-    """A program and its place: the mount point that becomes ``/``, and an empty folder in it, as seen from inside.
-
-    The folder holds the old root for a moment.
-    """
-
-    argv: list[str]
-    env: Mapping[str, str]
-    root: str
-    old_root: str
-
-
-def run_contained(program: Program, stdin: bytes, stdout: int) -> int:
+def run_contained(
+    argv: list[str], env: Mapping[str, str], root: str, old_root: str, *, stdin: bytes, stdout: int
+) -> int:
     """Run a program to its end, and reap orphans meanwhile. Returns its exit code, negative for a signal.
 
-    ``stdout`` is a descriptor. The code is 71 if the root cannot be entered; standard error says why.
+    ``root`` is the mount point that becomes ``/``; ``old_root``, an empty folder in it as seen from inside, holds the
+    old root for a moment. ``stdout`` is a descriptor. The code is 71 if the root cannot be entered; standard error
+    says why.
     """
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.close(writing)
-        _become(program, reading, stdout)
+        _become(argv, env, root, old_root, reading, stdout)
     os.close(reading)
     with os.fdopen(writing, "wb") as stream:
         stream.write(stdin)
@@ -55,22 +45,24 @@ def run_contained(program: Program, stdin: bytes, stdout: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def _become(program: Program, stdin: int, stdout: int) -> NoReturn:
+def _become(  # noqa: PLR0917 - as above
+    argv: list[str], env: Mapping[str, str], root: str, old_root: str, stdin: int, stdout: int
+) -> NoReturn:
     """Enter the root for good, drop the rights that a container must not have, and become the program."""
     try:
         os.dup2(stdin, 0)
         os.dup2(stdout, 1)
         libc = ctypes.CDLL(None, use_errno=True)
         _checked(libc.unshare(_NEW_MOUNT_NAMESPACE))
-        os.chdir(program.root)
-        subprocess.run(["pivot_root", ".", f".{program.old_root}"], check=True, stdin=subprocess.DEVNULL)
+        os.chdir(root)
+        subprocess.run(["pivot_root", ".", f".{old_root}"], check=True, stdin=subprocess.DEVNULL)
         os.chdir("/")
-        _checked(libc.umount2(program.old_root.encode(), _DETACH))
+        _checked(libc.umount2(old_root.encode(), _DETACH))
         for capability in range(64):
             if capability not in CAPABILITIES:
                 libc.prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)
         os.umask(0o022)
-        os.execve(program.argv[0], program.argv, program.env)  # noqa: S606 - no shell is wanted
+        os.execve(argv[0], argv, env)  # noqa: S606 - no shell is wanted
     except BaseException as error:  # noqa: BLE001 - a forked process must never return into its parent's code
         os.write(2, f"the root cannot be entered: {error}\n".encode())
     finally:

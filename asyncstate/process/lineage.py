@@ -204,10 +204,10 @@ def _group_of(lineage: Lineage) -> Process | None:
     return Process(lineage.leader, 0, lineage.leader, 0, 0)
 
 
-def started_here(everything: list[Process]) -> list[Process]:
-    """Return the processes in ``everything`` that this process has started with `start`, and their descendants."""
+def started_here() -> list[Process]:
+    """Return the processes that this process has started with `start`, and their descendants."""
     own = os.getsid(0)
-    return [process for process in everything if _marks.has(process.mark) and process.session != own]
+    return [process for process in processes() if _marks.has(process.mark) and process.session != own]
 
 
 class ThreadChildren:

@@ -41,6 +41,10 @@ class Parts(Value):
     records: Callable[[], PlanRecords]
     touched: Callable[[Plan], Touched]
 
+    def shown(self, plan: Plan) -> Plan:
+        """Return a plan with its secrets hidden."""
+        return RedactedPlan(plan, self.secrets).plan
+
 
 def assembled(
     plan: Plan,

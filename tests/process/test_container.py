@@ -19,8 +19,8 @@ FORBIDDEN = {
 }
 NOWHERE = """
 import sys
-from asyncstate.process.container import Program, run_contained
-sys.exit(run_contained(Program(["/bin/true"], {}, sys.argv[1], "/old"), b"", 1))
+from asyncstate.process.container import run_contained
+sys.exit(run_contained(["/bin/true"], {}, sys.argv[1], "/old", stdin=b"", stdout=1))
 """
 
 

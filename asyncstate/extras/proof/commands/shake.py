@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
+from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.cli.options import data_option, part_options
 from asyncstate.cli.settings import select, states_called
 from asyncstate.errors import AsyncStateError
@@ -167,7 +167,7 @@ class _Shaking:
         from asyncstate.model.plan import Plan
 
         plan, serial, result = Plan((), (), (), (), Dag(0)), Outcome({}, {}), Result(complete=False)
-        with self._driver, delivered_to(self._interrupt):
+        with self._driver, delivered_to(lambda number: self._driver.stop(Interrupted(number)), within=_LATEST):
             try:
                 plan, serial = self._driver.call(self._rooms.first)
                 self._describe(plan, serial)
@@ -184,10 +184,6 @@ class _Shaking:
                 self._progress.close()
         self._console.answer(partial(result_lines, plan, result), lambda: result_data(plan, result, serial))
         return self._end(result)
-
-    def _interrupt(self, number: int) -> None:
-        self._driver.stop(Interrupted(number))
-        end_within(number, _LATEST)
 
     def _end(self, result: Result) -> int:
         """Print the reason if the search was cut off, and return the exit code."""

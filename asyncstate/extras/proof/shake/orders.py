@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.model.plan import TIMELESS, NodeKind
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
@@ -35,9 +33,9 @@ class Orders:
 
     def _order(self, priority: Sequence[int]) -> Order:
         nodes = self._plan.nodes
-        # Sets and stages take no time: the machine passes them as soon as they are free.
-        keys = [priority[number] if node.kind not in TIMELESS else -1 for number, node in enumerate(nodes)]
-        return tuple(node for node in self._dag.topological_order(keys.__getitem__) if nodes[node].kind in _TAKEN)
+        # The machine passes what takes no time as soon as it is free.
+        keys = [priority[number] if node.takes_time else -1 for number, node in enumerate(nodes)]
+        return tuple(node for node in self._dag.topological_order(keys.__getitem__) if nodes[node].takes_a_slot)
 
     def delayed(self, node: int) -> Order:
         """Return the serial order with a node moved behind all nodes that do not depend on it."""
@@ -64,9 +62,6 @@ class Orders:
         """Return the priority with which one slot follows an order, as far as the graph allows it."""
         place = {node: number for number, node in enumerate(order)}
         return tuple(place.get(node, len(place) + rank) for node, rank in enumerate(self._plan.rank))
-
-
-_TAKEN = frozenset({NodeKind.CHUNK, NodeKind.CHECK, NodeKind.GROUP})
 
 
 def culprits(good: Order, bad: Order) -> Generator[Order, bool, tuple[Pair, Order]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.analyse.lint import requisite_hint
-from asyncstate.model.plan import NodeKind
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.terminal import PLAIN, Palette, clean, count
+from asyncstate.report.terminal import Palette, clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +19,9 @@ if TYPE_CHECKING:
 _LISTED = 8
 
 
-def result_lines(plan: Plan, result: Result, palette: Palette = PLAIN) -> Iterator[str]:
+def result_lines(plan: Plan, result: Result, palette: Palette | None = None) -> Iterator[str]:
     """Yield the unordered pairs: both states, the differences, and a remedy."""
+    palette = palette or Palette()
     if result.broken_off or not result.runs:
         return
     for found in result.found:
@@ -133,15 +133,18 @@ def _difference(found: Difference) -> dict[str, str]:
 
 def _state(plan: Plan, node: int) -> dict[str, Any]:
     chunk = plan.chunk_of(node)
-    return {"state": chunk.tag, "node": plan.nodes[node].kind.name.lower(), "file": chunk.file, "line": chunk.line}
+    return {"state": chunk.tag, "node": _kind(plan, node), "file": chunk.file, "line": chunk.line}
+
+
+def _kind(plan: Plan, node: int) -> str:
+    return plan.nodes[node].kind.name.lower()
+
+
+_OF_ANOTHER_KIND = {"check": "the check for a prereq of ", "group": "the group of "}
 
 
 def _said(plan: Plan, node: int) -> str:
-    chunk = describe_tag(plan.chunk_of(node).tag)
-    kind = plan.nodes[node].kind
-    if kind is NodeKind.CHECK:
-        return f"the check for a prereq of {chunk}"
-    return f"the group of {chunk}" if kind is NodeKind.GROUP else chunk
+    return f"{_OF_ANOTHER_KIND.get(_kind(plan, node), '')}{describe_tag(plan.chunk_of(node).tag)}"
 
 
 def _place(chunk: LowChunk) -> str:

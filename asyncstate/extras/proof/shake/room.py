@@ -24,7 +24,7 @@ from asyncstate.extras.proof.shake.outcome import Entry, paths_below
 from asyncstate.extras.proof.shake.python import PLACE
 from asyncstate.model.encode import encoded
 from asyncstate.process.child import run_child
-from asyncstate.process.container import Program, run_contained
+from asyncstate.process.container import run_contained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,8 +180,8 @@ class _Room:
         old = f"{PLACE}/old"
         self._folder(old)
         stage = self._stage
-        program = Program(stage.command, stage.environ, self.merged, old)
-        code = run_contained(program, stage.job.encode(), answer)
+        job = stage.job.encode()
+        code = run_contained(stage.command, stage.environ, self.merged, old, stdin=job, stdout=answer)
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)  # process 1 reaches all others of its namespace, and nothing else
         _reap_all()

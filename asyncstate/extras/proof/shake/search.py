@@ -12,7 +12,6 @@ import msgspec
 
 from asyncstate.extras.proof.shake.orders import Order, Orders, Pair, culprits
 from asyncstate.extras.proof.shake.outcome import Difference, Entry, Outcome, Tolerance, differences
-from asyncstate.model.plan import NodeKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -135,9 +134,7 @@ class _Search:
         )
 
     def _is_wanted(self, node: int, only: Collection[int] | None) -> bool:
-        what = self._plan.nodes[node]
-        members = [what.chunk] if what.kind is not NodeKind.GROUP else [self._plan.nodes[m].chunk for m in what.members]
-        return only is None or not set(only).isdisjoint(members)
+        return only is None or not set(only).isdisjoint(self._plan.chunks_of(node))
 
     def _try_all(self, nodes: Iterable[int], at_once: int) -> Generator[Batch, _Outcomes, None]:
         """Try every delay in batches, and explain the differences of each batch before the next one."""

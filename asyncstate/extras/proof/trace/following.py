@@ -14,10 +14,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem, residue
-from asyncstate.errors import ConfigError, PathRefused
+from asyncstate.errors import AsyncStateError, ConfigError
 from asyncstate.extras.proof.trace import strace
 from asyncstate.process.child import run_child
-from asyncstate.process.lineage import processes, started_here
+from asyncstate.process.lineage import started_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +108,7 @@ class FollowedProgram:
 
 def left_running() -> int:
     """Return the number of programs, such as daemons, that traced calls of this process have left running."""
-    return sum(_is_strace(process.pid) for process in started_here(processes()))
+    return sum(_is_strace(process.pid) for process in started_here())
 
 
 def _is_strace(pid: int) -> bool:
@@ -135,7 +135,7 @@ def _has_loader(path: str) -> bool:
     try:
         with filesystem.open_read(path) as file:
             header = file.read(_HEADER)
-    except PathRefused:
+    except AsyncStateError:
         return True  # strace reports it
     except OSError:
         return False

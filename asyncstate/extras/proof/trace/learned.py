@@ -13,7 +13,6 @@ import msgspec
 
 from asyncstate.compile.effects.observed import Observed
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
-from asyncstate.model.requisite import FLEET_KEYWORDS, REFERENCES
 from asyncstate.plans.key import canonical
 
 if TYPE_CHECKING:
@@ -26,9 +25,6 @@ MOST_NAMES = 500
 MOST_RECORDS = 5000
 _SHALLOWEST = 2
 """The depth up to which folders never become trees: a state that touches so much has no useful record."""
-
-NO_PART = FLEET_KEYWORDS | {*REFERENCES, "onfail_stop", "order", "parallel", "footprint", "lane", "failhard"}
-"""Arguments about the time of a state, not its effects."""
 
 
 class Effects(msgspec.Struct, frozen=True):
@@ -133,8 +129,7 @@ class LearnedEffects:
 
 def chunk_key(chunk: LowChunk) -> str:
     """Return the digest of a state's function, name and arguments, whatever its place in the order."""
-    args = {key: value for key, value in chunk.args.items() if key not in NO_PART}
-    return hashlib.sha256(canonical([chunk.state, chunk.fun, chunk.name, args])).hexdigest()
+    return hashlib.sha256(canonical([chunk.state, chunk.fun, chunk.name, chunk.own_args])).hexdigest()
 
 
 def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

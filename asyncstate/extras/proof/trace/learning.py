@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 from asyncstate.compile.effects.observed import GUESSED
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.extras.proof.trace import store
-from asyncstate.extras.proof.trace.learned import NO_PART, Effects, LearnedEffects, Record, chunk_key
+from asyncstate.extras.proof.trace.learned import Effects, LearnedEffects, Record, chunk_key
 from asyncstate.extras.proof.trace.touched import CHANGES, LOOKED
-from asyncstate.redact.redacted_plan import RedactedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from asyncstate.compile.effects.observed import Observed
     from asyncstate.extras.proof.trace.witness import Trace
-    from asyncstate.load.host import PluginHost
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.redact import Secrets
+    from asyncstate.run.assembly import Parts
 
 _SYSTEM = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/")
 """Folders whose programs are no part of a state's text: an upgrade of the system changes all of them at once."""
@@ -30,19 +28,18 @@ _SALT = "salt://"
 
 
 class Learning:
-    """Records the effects of one plan's states in the table of ``state_dir``."""
+    """Records the effects of one plan's states in the table of the state directory."""
 
-    def __init__(self, plan: Plan, host: PluginHost, secrets: Secrets, state_dir: str) -> None:
+    def __init__(self, plan: Plan, parts: Parts) -> None:
         self._plan = plan
-        self._host = host
-        self._secrets = secrets
-        self._state_dir = state_dir
+        self._parts = parts
+        self._state_dir = parts.settings.state_dir
         self._digest = store.Digests()
 
     def keep(self, trace: Trace, worked: set[int]) -> list[Issue]:
         """Add records to the table; return warnings of failures. ``worked`` are chunks that succeeded with changes."""
         touched, unseen = trace.touched(), trace.unseen()
-        shown = RedactedPlan(self._plan, self._secrets).plan
+        shown = self._parts.shown(self._plan)
         records = [
             record
             for chunk, as_shown in zip(self._plan.chunks, shown.chunks, strict=True)
@@ -77,7 +74,7 @@ class Learning:
 
     def _may_be_kept(self, effects: Effects) -> bool:
         """Whether no path holds a secret."""
-        harmless = self._secrets.redactor.harmless
+        harmless = self._parts.secrets.redactor.harmless
         return all(harmless(name) for name in (*effects.reads, *effects.writes, *effects.makes))
 
     def _inputs(self, chunk: LowChunk, flags: Mapping[str, int]) -> dict[str, str] | None:
@@ -85,10 +82,10 @@ class Learning:
 
         Bundled states that declare their effects need none: the declaration counts.
         """
-        function = self._host.loaders["states"].find(chunk.function)
+        function = self._parts.host.loaders["states"].find(chunk.function)
         if function is not None and function.module.bundled and chunk.state not in GUESSED:
             return {}
-        words = "\n".join(chunk.texts(but=NO_PART))
+        words = "\n".join(chunk.texts(own=True))
         paths = [
             path
             for path, what in flags.items()
@@ -101,7 +98,7 @@ class Learning:
         return found if all(found.values()) else None
 
     def _sources(self, chunk: LowChunk, words: str) -> list[str]:
-        files = self._host.file_client
+        files = self._parts.host.file_client
         names = [line[len(_SALT) :] for line in words.splitlines() if line.startswith(_SALT)]
         found = [files.find(name.partition("?")[0], chunk.env) for name in names if files is not None]
         return [path for path in found if path]

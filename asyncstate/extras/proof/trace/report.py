@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from asyncstate.errors import Issue
 from asyncstate.extras.proof.trace.races import BELOW, ENTRY, conflicts
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
-from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Contact, Race
 from asyncstate.redact import MASK
 
@@ -35,9 +34,7 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     with ``no_log`` are hidden.
     """
     nodes = {
-        node: _with_made_folders(plan, node, flags)
-        for node, flags in touched.items()
-        if plan.nodes[node].kind is not NodeKind.LISTENER
+        node: _with_made_folders(plan, node, flags) for node, flags in touched.items() if plan.nodes[node].takes_a_slot
     }
     contacts: dict[tuple[int, int], dict[str, Contact]] = {}
     turns = [frozenset(members) for members in plan.turns]

@@ -27,7 +27,7 @@ class RunTracer:
         settings, host = parts.settings, parts.host
         self._plan = plan
         self._trace = Trace(Strace(), (settings.cachedir, settings.state_dir, *host.plugin_paths()))
-        self._learning = Learning(plan, host, parts.secrets, settings.state_dir)
+        self._learning = Learning(plan, parts)
 
     def of(self, node: int) -> Witness:
         """Return the observer of the calls of a node."""

@@ -13,7 +13,7 @@ from asyncstate.errors import ConfigError
 from asyncstate.extras.proof.trace.following import Strace, find_program, left_running
 from asyncstate.extras.proof.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, REMOVED, WRITTEN
 from asyncstate.process.child import run_child
-from asyncstate.process.lineage import processes, started_here
+from asyncstate.process.lineage import started_here
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_what_cannot_be_started_fails_as_it_does_without(strace, argv):
 def strace_processes():
     """The strace processes that this test process has started, by their marks."""
     found = set()
-    for process in started_here(processes()):
+    for process in started_here():
         try:
             with open(f"/proc/{process.pid}/cmdline", "rb") as file:
                 command = file.read()
