@@ -10,7 +10,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.html import page
-from asyncstate.report.page_data import Edges, PageData, PageState
+from asyncstate.report.page_data import PageData, PageState
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -255,9 +255,7 @@ def html(picture: Picture, title: str) -> str:
             joints.append(number)
             data.joints.append(node.label)
     node_of = {number: place for place, number in enumerate([*states, *joints])}
-    edges = Edges()
-    for edge in picture.edges:
-        ends = node_of[edge.before], node_of[edge.after]
-        edges.add(*ends, edge.sources, edge.resources, across=edge.across)
-    edges.put_into(data)
+    data.join(
+        (node_of[edge.before], node_of[edge.after], edge.sources, edge.resources, edge.across) for edge in picture.edges
+    )
     return page(title, data, ok=None, facts=[("Hosts", ", ".join(data.hosts))], notes=())

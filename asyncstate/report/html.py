@@ -22,7 +22,7 @@ from asyncstate.model.forecast import forecast
 from asyncstate.model.plan import places_of
 from asyncstate.model.result import HostResult
 from asyncstate.report.blockers import held_back
-from asyncstate.report.page_data import WORDS, Edges, PageData, add_plan
+from asyncstate.report.page_data import WORDS, PageData, add_plan
 from asyncstate.report.summary import cut_short, foretold_text
 from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
@@ -64,11 +64,11 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
     if plan is not None:
         add_plan(data, plan, numbers)
     else:
-        edges = Edges()
-        for timing in timings:
-            if timing.tag in numbers and timing.after in numbers:
-                edges.add(numbers[timing.after], numbers[timing.tag], timing.because, timing.resources)
-        edges.put_into(data)
+        data.join(
+            (numbers[timing.after], numbers[timing.tag], timing.because, timing.resources, False)
+            for timing in timings
+            if timing.tag in numbers and timing.after in numbers
+        )
     notes = [str(issue) for issue in report.warnings] + list(report.notices)
     about = about or About()
     what = "dry run" if report.test else "run"

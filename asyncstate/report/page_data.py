@@ -108,6 +108,26 @@ class PageData(msgspec.Struct):
                 state.lane = lane
                 state.waited = timing.waited if timing.waited >= 0.001 else 0.0
 
+    def join(self, edges: Iterable[tuple[int, int, Sequence[str], Sequence[str], bool]]) -> None:
+        """Set the edges: the nodes before and after, the sources and resources, and whether it leads to another host.
+
+        Of several edges between two nodes, the first counts.
+        """
+        reasons: dict[tuple[str, str], int] = {}
+        joined: dict[tuple[int, int], int] = {}
+        for before, after, sources, resources, across in edges:
+            if before != after:
+                family = "across" if across else "order" if _REQUISITES.isdisjoint(sources) else "requisite"
+                reason = clean(", ".join([*sources, *resources]))
+                joined.setdefault((before, after), reasons.setdefault((reason, family), len(reasons)))
+        self.reasons = list(reasons)
+        try:
+            needed = set(transitive_reduction(len(self.states) + len(self.joints), joined))
+        except ValueError:  # in a damaged record, states can wait for each other
+            needed = set(joined)
+        kept = needed if len(joined) > _MOST_EDGES else joined
+        self.edges = [(*edge, joined[edge], edge in needed) for edge in joined if edge in kept]
+
     def sls(self, asked: Sequence[str] = ()) -> str:
         """Return the SLS names given to a run; without any, the SLS of its states, which the top file named."""
         named = list(asked) or list(dict.fromkeys(state.sls for state in self.states if state.sls))
@@ -180,52 +200,23 @@ def assign_lanes(timings: Sequence[Timing]) -> list[int]:
     return lanes
 
 
-class Edges:
-    """Collects the edges of a page by their reasons."""
-
-    def __init__(self) -> None:
-        self._reasons: dict[tuple[str, str], int] = {}
-        self._edges: dict[tuple[int, int], int] = {}
-
-    def add(
-        self, before: int, after: int, sources: Sequence[str], resources: Sequence[str] = (), *, across: bool = False
-    ) -> None:
-        """Add an edge between two nodes for these reasons; the first that are given for it count.
-
-        ``across``: it leads from one host to another.
-        """
-        if before != after:
-            family = "across" if across else "order" if _REQUISITES.isdisjoint(sources) else "requisite"
-            reason = clean(", ".join([*sources, *resources]))
-            number = self._reasons.setdefault((reason, family), len(self._reasons))
-            self._edges.setdefault((before, after), number)
-
-    def put_into(self, data: PageData) -> None:
-        """Set the edges of a page and their reasons."""
-        data.reasons = list(self._reasons)
-        size = len(data.states) + len(data.joints)
-        try:
-            needed = set(transitive_reduction(size, self._edges))
-        except ValueError:  # in a damaged record, states can wait for each other
-            needed = set(self._edges)
-        kept = needed if len(self._edges) > _MOST_EDGES else self._edges
-        data.edges = [(*edge, self._edges[edge], edge in needed) for edge in self._edges if edge in kept]
-
-
 def add_plan(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> None:
     """Add the graph of a plan to a page; ``numbers`` are the numbers of the page's states, by tag.
 
     Nodes that are no states, such as the target set of a glob, become joints; so do states without a row.
     """
     node_of = list(_nodes(data, plan, numbers))
-    edges = Edges()
-    for before, after, sources, resources in plan.dag.joined():
-        edges.add(node_of[before], node_of[after], sources, resources)
+    data.join(
+        (node_of[before], node_of[after], sources, resources, False)
+        for before, after, sources, resources in _edges(plan)
+    )
+
+
+def _edges(plan: Plan) -> Iterator[tuple[int, int, Sequence[str], Sequence[str]]]:
+    yield from plan.dag.joined()
     for number, node in enumerate(plan.nodes):
         if node.kind is NodeKind.LISTENER:
-            for target in node.members:
-                edges.add(node_of[target], node_of[number], (RequisiteKind.LISTEN.value,))
-    edges.put_into(data)
+            yield from ((target, number, (RequisiteKind.LISTEN.value,), ()) for target in node.members)
 
 
 def _nodes(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> Iterator[int]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.report.page_data import Edges, PageData, PageState, assign_lanes
+from asyncstate.report.page_data import PageData, PageState, assign_lanes
 from asyncstate.report.profile import Timing
 
 
@@ -24,17 +24,13 @@ def states(number):
 
 def test_states_that_waited_for_each_other_keep_their_edges():
     """No run tells that, but a damaged record can."""
-    edges, data = Edges(), PageData(states=states(2))
-    edges.add(0, 1, ["require"])
-    edges.add(1, 0, ["require"])
-    edges.put_into(data)
+    data = PageData(states=states(2))
+    data.join([(0, 1, ["require"], (), False), (1, 0, ["require"], (), False)])
     assert data.edges == [(0, 1, 0, True), (1, 0, 0, True)]
 
 
 def test_a_graph_that_is_too_large_has_no_edges_that_others_stand_for(monkeypatch):
     monkeypatch.setattr("asyncstate.report.page_data._MOST_EDGES", 2)
-    edges, data = Edges(), PageData(states=states(3))
-    for before, after in ((0, 1), (1, 2), (0, 2)):
-        edges.add(before, after, ["require"])
-    edges.put_into(data)
+    data = PageData(states=states(3))
+    data.join((before, after, ["require"], (), False) for before, after in ((0, 1), (1, 2), (0, 2)))
     assert data.edges == [(0, 1, 0, True), (1, 2, 0, True)]

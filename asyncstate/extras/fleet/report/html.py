@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asyncstate.report.html import page
-from asyncstate.report.page_data import Edges, PageData
+from asyncstate.report.page_data import PageData
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
@@ -88,18 +88,21 @@ def _shorten(data: PageData) -> None:
 
 def _join(data: PageData, numbers: Numbers, profile: FleetProfile, plans: Mapping[str, HostPlan]) -> None:
     """Add the graph to the page: the plan of each host, and the releases of states by other hosts."""
-    edges = Edges()
-    drawn = plans if len(data.states) <= _MOST else {}
+    data.join(_edges(data, numbers, profile, plans if len(data.states) <= _MOST else {}))
+
+
+def _edges(
+    data: PageData, numbers: Numbers, profile: FleetProfile, drawn: Mapping[str, HostPlan]
+) -> Iterator[tuple[int, int, Sequence[str], Sequence[str], bool]]:
     for host, plan in drawn.items():
         node_of = list(_nodes(data, numbers, host, plan))
         for before, after, sources in plan.each_edge():
-            edges.add(node_of[before], node_of[after], sources)
+            yield node_of[before], node_of[after], sources, (), False
     known = {number for number, host in enumerate(data.hosts) if host in drawn}
     for number, timing, by in _releases(numbers, profile):
         across = data.states[number].host != data.states[by].host
         if across or data.states[number].host not in known:
-            edges.add(by, number, timing.because, timing.resources, across=across)
-    edges.put_into(data)
+            yield by, number, timing.because, timing.resources, across
 
 
 def _nodes(data: PageData, numbers: Numbers, host: str, plan: HostPlan) -> Iterator[int]:
