@@ -53,9 +53,7 @@ def command(
     positional, keywords = split_arguments(arguments)
     settings = settings_from(console, options)
     try:
-        from asyncstate.cli.event_loop import run_on
-
-        value = run_on(settings.event_loop, lambda: _call(console, settings, function, positional, keywords))
+        value = console.run(lambda: _call(console, settings, function, positional, keywords), settings.event_loop)
     except FunctionNotFound as error:
         if error.name == function and function in COMMANDS:
             message = f"{function} is a command here, not a function: asyncstate {COMMANDS[function]}"

@@ -8,17 +8,19 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, TypeVar, cast
 
 from asyncstate.report.delivery import Delivery, deliver
 from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone, without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     from asyncstate.errors import Issue
     from asyncstate.model.result import HostResult
     from asyncstate.redact import Secrets
+
+T = TypeVar("T")
 
 _INDENT = "  "
 _USUAL_WIDTH = 80
@@ -86,6 +88,21 @@ class Console:
         self._no_output = False
         self._answer: TextIO | None = None
         self._secrets: Secrets | None = None
+
+    def run(self, main: Callable[[], Coroutine[Any, Any, T]], loop: str = "asyncio", on_signal: T | None = None) -> T:
+        """Return the result of ``main()`` on the event loop that the option ``event_loop`` names.
+
+        A signal cancels it; then ``on_signal`` is returned, or without it Interrupted raised. Raises ConfigError.
+        """
+        from asyncstate.cli.event_loop import run_on
+        from asyncstate.cli.interrupts import Interrupted
+
+        try:
+            return run_on(loop, main)
+        except Interrupted:
+            if on_signal is None:
+                raise
+            return on_signal
 
     @property
     def for_people(self) -> bool:

@@ -12,7 +12,7 @@ from asyncstate.model.forecast import forecast
 from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
@@ -78,6 +78,19 @@ class ReportDisplay:
 
             return brief_lines(report, style, result.host, foretold)
         return report_lines(report, style, result.host or "local", foretold)
+
+    def refuse(self, issues: Sequence[Issue]) -> None:
+        """Say why the run did not begin."""
+        from asyncstate.report.issues import issue_lines
+
+        self._console.say(*issue_lines(issues, self._console.palette()))
+
+    def write_junit(self, results: Iterable[HostResult]) -> None:
+        """Write the file of --junit, if it is wanted."""
+        if self._console.junit:
+            from asyncstate.report.junit import junit_xml
+
+            self._console.write_file(self._console.junit, junit_xml(results))
 
     def on_github(
         self, text: Iterable[str], level: str, issues: Iterable[Issue], results: Iterable[HostResult]

@@ -8,7 +8,6 @@ import re
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.salt import parse_value
 from asyncstate.errors import CommandExecutionError, FunctionNotFound, InvocationError
 from asyncstate.extras.dropin.answer import FAILED, NO_SUCH_FUNCTION, Answer, Refused
@@ -89,7 +88,7 @@ def call_module(console: Console, settings: Settings, request: Request, jid: str
             return await _call(console, runtime, found, args, kwargs | told)
 
     try:
-        answer = run_on(settings.event_loop, call)
+        answer = console.run(call, settings.event_loop)
     except FunctionNotFound as error:
         return _others_like(console, settings, request.function, error)
     unmask = kwargs.get("unmask")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import console_of
 from asyncstate.extras.dropin.options import OPTIONS, WrongUsage, help_text, parse
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class _SaltCall(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, with standard output kept for the answer."""
-        with console_of(ctx).kept_apart():
+        with ctx.obj.kept_apart():
             return super().invoke(ctx)
 
 

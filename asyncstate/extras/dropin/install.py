@@ -10,7 +10,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from asyncstate.errors import PathRefused
+from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -71,7 +71,7 @@ def _is_ours(path: str) -> bool:
     try:
         with filesystem.open_read(path) as file:
             return _MARK.encode() in file.read(4096)
-    except (OSError, PathRefused):
+    except (OSError, AsyncStateError):
         return False
 
 

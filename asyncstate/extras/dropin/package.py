@@ -10,7 +10,7 @@ import tarfile
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.errors import PathRefused
+from asyncstate.errors import AsyncStateError
 from asyncstate.extras.dropin.answer import Refused
 from asyncstate.extras.dropin.settings import changed
 
@@ -30,7 +30,7 @@ def unpack(path: str, digest: str, hash_type: str, folder: str) -> str:
     """Unpack a package into a folder. Returns the reason if it is missing or its digest differs. Raises Refused."""
     try:
         opened = filesystem.open_read(path)
-    except (OSError, PathRefused):
+    except (OSError, AsyncStateError):
         return f"There is no file {path}."
     with opened as file:  # opened once: the path may lead to another file after the check
         try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.cli.settings import Selection
 from asyncstate.compile.high.declarations import exclusion
-from asyncstate.errors import CompileError, LockHeld, PathRefused, PillarError, RenderError
+from asyncstate.errors import AsyncStateError, CompileError, LockHeld, PillarError, RenderError
 from asyncstate.extras.dropin.answer import FAILED, PILLAR_FAILED, Answer, Refused
 from asyncstate.extras.dropin.collected import collect
 from asyncstate.extras.dropin.disabling import Disabling
@@ -365,7 +365,7 @@ class StateModule:
     def _requests(self) -> dict[str, Any]:
         try:
             requests = json.loads(filesystem.read_bytes(os.path.join(self._settings.state_dir, _REQUESTS)))
-        except (OSError, PathRefused, ValueError):
+        except (OSError, AsyncStateError, ValueError):
             return {}
         return requests if isinstance(requests, dict) else {}
 

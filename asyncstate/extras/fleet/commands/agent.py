@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import console_of, new_command, option
+from asyncstate.cli.framework import new_command, option
 from asyncstate.cli.options import config_options
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.connection import connection_options
@@ -28,7 +28,7 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     beside = os.path.join(os.path.dirname(sys.executable), "asyncstate")
     program = beside if os.access(beside, os.X_OK) else f"{sys.executable} -P -m asyncstate"
     unit = (files("asyncstate.extras.fleet") / "asyncstate-agent.service").read_text()
-    console_of(ctx).write(unit.replace("/usr/bin/asyncstate", program))
+    ctx.obj.write(unit.replace("/usr/bin/asyncstate", program))
     ctx.exit()
 
 
@@ -89,8 +89,6 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
     A run that was under way when the agent ended goes on when it is started again. The pillar and the arguments of
     states do not leave this host, but for what of them is in names, comments, changes, output and events of states.
     """
-    from asyncstate.cli.event_loop import run_on
-    from asyncstate.cli.interrupts import Interrupted
     from asyncstate.extras.fleet import credentials
 
     own = credentials.read(options["creds"])
@@ -102,10 +100,7 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
         raise click.UsageError(f"{options['creds']} are the credentials of {own.name}, not of {id_}")
     settings = settings_from(console, options)
     settings.id = own.name
-    try:
-        return run_on("asyncio", lambda: _serve(console, settings, own, options))
-    except Interrupted:
-        return 0
+    return console.run(lambda: _serve(console, settings, own, options), on_signal=0)
 
 
 async def _serve(console: Console, settings: Settings, own: Credentials, options: dict[str, Any]) -> int:

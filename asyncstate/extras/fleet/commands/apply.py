@@ -74,11 +74,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     postgresql}]`. Without SLS, each host applies its highstate. A host that does not answer is a failure with its name.
     Hosts have agents, and a server stands between (--creds, --nats); or they are reached over ssh (--ssh).
     """
-    from asyncstate.cli.event_loop import run_on
-
     require_one_way(options, ("file_root", "pillar_root"))
     settings = settings_from(console, options)
-    return run_on("asyncio", lambda: _apply(console, settings, sls, options))
+    return console.run(lambda: _apply(console, settings, sls, options))
 
 
 async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], options: dict[str, Any]) -> int:

@@ -31,10 +31,8 @@ def command(console: Console, /, run: str, **options: Any) -> int:
     RUN is an ID, or a unique beginning of one. Hosts go on by themselves meanwhile. What they had
     reported is shown, too.
     """
-    from asyncstate.cli.event_loop import run_on
-
     settings = settings_from(console, options)
-    return run_on("asyncio", lambda: _attach(console, settings, run, options))
+    return console.run(lambda: _attach(console, settings, run, options))
 
 
 async def _attach(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 @connection_options
 def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:
     """Stop RUN: its hosts start no more states. RUN is an ID, or a unique beginning of one."""
-    from asyncstate.cli.event_loop import run_on
-
-    return run_on("asyncio", lambda: _cancel(console, run, options, now=now))
+    return console.run(lambda: _cancel(console, run, options, now=now))
 
 
 async def _cancel(console: Console, run: str, options: dict[str, Any], *, now: bool) -> int:

@@ -56,9 +56,10 @@ def _known(ctx: click.Context) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"hosts": [], "runs": []}
     if not ctx.params.get("creds") or not ctx.params.get("nats"):
         return found
+    import asyncio
+
     import click
 
-    from asyncstate.cli.event_loop import run_on
     from asyncstate.errors import AsyncStateError
     from asyncstate.extras.fleet.commands.connection import operator_of
     from asyncstate.extras.fleet.controller.records import host_infos, run_records
@@ -73,5 +74,5 @@ def _known(ctx: click.Context) -> dict[str, list[str]]:
                 found["runs"] = [record.run for record in await run_records(board)]
 
     with suppress(AsyncStateError, OSError, click.UsageError):
-        run_on("asyncio", ask)
+        asyncio.run(ask())
     return found

@@ -49,15 +49,10 @@ def command(console: Console, /, folder: str | None, *, stay: bool | None, progr
     Needs no root. Ctrl-C ends all.
     """
     from asyncstate import residue
-    from asyncstate.cli.event_loop import run_on
-    from asyncstate.cli.interrupts import Interrupted
 
     stays = sys.stdout is not None and sys.stdout.isatty() if stay is None else stay
     with nullcontext(folder) if folder else residue.temporary_folder("asyncstate-fleet-") as place:
-        try:
-            return run_on("asyncio", lambda: _demo(console, place, progress, stays=stays))
-        except Interrupted:
-            return 0
+        return console.run(lambda: _demo(console, place, progress, stays=stays), on_signal=0)
 
 
 async def _demo(console: Console, folder: str, progress: str, *, stays: bool) -> int:

@@ -37,7 +37,6 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
     takes effect at once if the server runs on this machine. A host that was enrolled before gets a new key, and its
     former credentials no longer work.
     """
-    from asyncstate.cli.event_loop import run_on
     from asyncstate.extras.fleet import credentials
     from asyncstate.extras.fleet.nats.folder import Folder
     from asyncstate.extras.fleet.nats.server import reload
@@ -52,7 +51,7 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
         credentials.require_writable(each, host)
     for each, made in zip(paths, place.enrol_all(hosts), strict=True):
         credentials.write(each, made)
-    running = run_on("asyncio", lambda: reload(place))
+    running = console.run(lambda: reload(place))
     later = "" if running else f"; they work once the server has read {place.within('accounts.conf')}"
     console.lines([f"{host}: credentials in {each}{later}" for host, each in zip(hosts, paths, strict=True)])
 

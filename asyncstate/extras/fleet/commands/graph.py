@@ -52,16 +52,15 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     Each host compiles its part and sends what others may know of it. Red lines go from host to host; what the other
     lines mean, `asyncstate show graph --help` says.
     """
-    from asyncstate.cli.event_loop import run_on
     from asyncstate.extras.fleet.report.graph import graph_data, picture_of
 
     if bool(options["run"]) == bool(options["target"]):
         raise click.UsageError("the graph needs hosts (--target) or a run that was (--run)")
     if options["run"]:
-        plans, goes = run_on("asyncio", lambda: _of_run(options))
+        plans, goes = console.run(lambda: _of_run(options))
     else:
         settings = settings_from(console, options)
-        plans, goes = run_on("asyncio", lambda: _of_hosts(console, settings, sls, options))
+        plans, goes = console.run(lambda: _of_hosts(console, settings, sls, options))
     show_picture(
         console,
         options,

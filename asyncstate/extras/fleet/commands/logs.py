@@ -41,15 +41,7 @@ def command(console: Console, /, host: str, number: int, *, follow: bool, **opti
     An agent sends the lines of its --fleet-log level and above; the server keeps the last of them, whether the agent
     is there or not.
     """
-    from asyncstate.cli.event_loop import run_on
-    from asyncstate.cli.interrupts import Interrupted
-
-    try:
-        return run_on("asyncio", lambda: _logs(console, host, number, options, follow=follow))
-    except Interrupted:
-        if not follow:
-            raise
-        return 0
+    return console.run(lambda: _logs(console, host, number, options, follow=follow), on_signal=0 if follow else None)
 
 
 async def _logs(console: Console, host: str, number: int, options: dict[str, Any], *, follow: bool) -> int:

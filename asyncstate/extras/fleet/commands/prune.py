@@ -41,11 +41,9 @@ def command(
 
     RUN is an ID, or a unique beginning of one. What hosts say of themselves stays, but for that of --host.
     """
-    from asyncstate.cli.event_loop import run_on
-
     if not runs and not hosts and older_than is None:
         raise click.UsageError("name what is to be removed: RUN, --older-than DAYS or --host HOST")
-    return run_on("asyncio", lambda: _prune(console, runs, older_than, hosts, options))
+    return console.run(lambda: _prune(console, runs, older_than, hosts, options))
 
 
 async def _prune(

@@ -25,12 +25,11 @@ def command(console: Console, /, host: str, folder: str) -> None:
 
     It is cut off at once if the server runs on this machine.
     """
-    from asyncstate.cli.event_loop import run_on
     from asyncstate.extras.fleet.nats.folder import Folder
 
     place = Folder(folder)
     place.revoke(host)
-    freed = run_on("asyncio", lambda: _forget(place, host))
+    freed = console.run(lambda: _forget(place, host))
     if freed is None:
         after = f" once the server has read {place.within('accounts.conf')}"
         after += f". Then remove what it wrote: `asyncstate fleet prune --host {host}`"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def shown_as(options: dict[str, Any]) -> dict[str, Any]:
     """Return the display options of a command that drives a run to its end."""
-    named = ("progress", "report", "junit", "quiet_ok", "detailed_exitcode", "diffs")
+    named = ("progress", "report", "quiet_ok", "detailed_exitcode", "diffs")
     return {"traced": True, **{name: options[name] for name in named}}
 
 
@@ -52,7 +52,6 @@ class RunDisplay(Relay):
         *,
         progress: str = "none",
         report: str | None = None,
-        junit: str | None = None,
         quiet_ok: bool = False,
         detailed_exitcode: bool = False,
         diffs: bool | None = None,
@@ -67,7 +66,6 @@ class RunDisplay(Relay):
         self._goes: dict[str, Go] = {}
         self._progress = self._make_progress(console.fitting_progress(progress, quiet=quiet_ok))
         self._report = report
-        self._junit = junit
         self._quiet_ok = quiet_ok
         self._detailed_exitcode = detailed_exitcode
         self._diffs = diffs
@@ -175,19 +173,18 @@ class RunDisplay(Relay):
         silent = self._quiet_ok and not end.exit_code and all(each.uneventful for each in results)
         if not silent:
             self._console.release()
+        display = self._display()
         if end.issues:
-            from asyncstate.report.issues import issue_lines
-
-            self._console.say(*issue_lines(end.issues, self._console.palette()))
+            display.refuse(end.issues)
         if self._console.out == "json":
             rows = {host: recorded.report().rows for host, recorded in sorted(self._reports.items())}
             self._console.data({**{host: {} for host in end.hosts}, **rows}, redacted=True)
         elif self._console.out == "human" and not silent:
-            self._console.lines(self._human(end, self._display()), redacted=True)
+            self._console.lines(self._human(end, display), redacted=True)
         elif self._console.out == "github" and not silent:
-            display = self._display()
             display.on_github(self._human(end, display), "error", end.issues, results)
-        self._write_files(end, results)
+        display.write_junit(results)
+        self._write_page(end, results)
         if self._trace is not None:
             self._trace.close(end)
         self._tracing.end()
@@ -216,11 +213,7 @@ class RunDisplay(Relay):
         """Return file and line of the states of a host, by tag."""
         return self._plans[host].places() if host in self._plans else {}
 
-    def _write_files(self, end: FleetEnd, results: list[HostResult]) -> None:
-        if self._junit is not None:
-            from asyncstate.report.junit import junit_xml
-
-            self._console.write_file(self._junit, junit_xml(results))
+    def _write_page(self, end: FleetEnd, results: list[HostResult]) -> None:
         if self._report is not None and self._profile is not None:
             from asyncstate.extras.fleet.report.html import fleet_html_report
 

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @data_option("human", "json", "yaml")
 def command(console: Console, /, **options: Any) -> int:
     """List the runs across hosts, newest first: when, what, on how many hosts, by whom, how it ended."""
-    from asyncstate.cli.event_loop import run_on
-
-    return run_on("asyncio", lambda: _list(console, options))
+    return console.run(lambda: _list(console, options))
 
 
 async def _list(console: Console, options: dict[str, Any]) -> int:

@@ -29,10 +29,8 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
     The exit code is 0, whatever that of the run was.
     """
-    from asyncstate.cli.event_loop import run_on
-
     settings = settings_from(console, options)
-    return run_on("asyncio", lambda: _show(console, settings, run, options))
+    return console.run(lambda: _show(console, settings, run, options))
 
 
 async def _show(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:

@@ -20,9 +20,7 @@ def command(console: Console, /, **options: Any) -> int:
 
     An agent gives a sign of life every few seconds; this listens that long.
     """
-    from asyncstate.cli.event_loop import run_on
-
-    return run_on("asyncio", lambda: _status(console, options))
+    return console.run(lambda: _status(console, options))
 
 
 async def _status(console: Console, options: dict[str, Any]) -> int:

@@ -88,8 +88,6 @@ def command(
     The first start makes certificates and the operator's key, DIR/operator.creds; later ones use them again. Once the
     line "ready URL" is printed, agents and operators can connect to URL.
     """
-    from asyncstate.cli.event_loop import run_on
-    from asyncstate.cli.interrupts import Interrupted
     from asyncstate.extras.fleet.nats.folder import Folder, with_free_port
     from asyncstate.extras.fleet.nats.server import find_program
 
@@ -110,10 +108,7 @@ def command(
         kept_days=keep,
         limits=limits,
     )
-    try:
-        return run_on("asyncio", lambda: _serve(console, place, program.path, settings))
-    except Interrupted:
-        return 0
+    return console.run(lambda: _serve(console, place, program.path, settings), on_signal=0)
 
 
 def _limit_of(text: str) -> tuple[str, int]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.dunders import Row, __context__, __salt__, make_row
+from asyncstate.dunders import __context__, __salt__, make_row
 from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from asyncstate.model.result import Row
 
 FUNCTION: Final = "fleet.call"
 """The name of the state, which exists in the runtime of a call only."""

@@ -17,7 +17,6 @@ from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.subjects import token
 from asyncstate.journal.store import Journal
 from asyncstate.logs import get_logger
-from asyncstate.model.chunk import MOD_WATCH
 from asyncstate.model.encode import encoded
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.earlier_runs import EarlierRuns
@@ -123,7 +122,7 @@ class LocalPart:
 
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""
-        return self._runtime.host.loaders["states"].has(f"{module}.{MOD_WATCH}")
+        return self._runtime.host.loaders["states"].has(f"{module}.mod_watch")
 
     async def past_events(self) -> Sequence[AnyEvent] | None:
         """Return the events of the part if it has ended before, else None."""

@@ -97,7 +97,9 @@ def test_each_host_tells_of_a_dry_run_as_of_one(capfd):
 def test_what_was_held_back_on_a_host_names_its_requisite(capfd, tmp_path):
     states = (State("test", "nop", "a", "a", "s"), State("test", "nop", "b", "b", "s"))
     plan = HostPlan(run="r", host="", nonce="n", states=states, nodes=2, edges=(0, 1), sources=("require",))
-    shown = RunDisplay(Console(), Settings(state_output="brief"), junit=str(tmp_path / "junit.xml"))
+    console = Console()
+    console.junit = str(tmp_path / "junit.xml")
+    shown = RunDisplay(console, Settings(state_output="brief"))
     shown.planned("web1", plan)
     shown.begun("web1", 1)
     for name, row in (("a", BAD), ("b", {**BAD, "__state_ran__": False})):
@@ -138,8 +140,8 @@ def test_no_host_speaks_for_another(show, words):
 
 def test_a_junit_file_and_metrics_have_all_hosts(show, tmp_path):
     console = Console()
-    console.out = "json"
-    show({"web1": BAD, "web2": SAME}, GONE, console=console, junit=str(tmp_path / "junit.xml"))
+    console.out, console.junit = "json", str(tmp_path / "junit.xml")
+    show({"web1": BAD, "web2": SAME}, GONE, console=console)
     suites = ET.parse(tmp_path / "junit.xml").getroot()
     counts = {each.get("name"): (each.get("failures"), each.get("errors")) for each in suites}
     assert counts == {"web1": ("1", "0"), "web2": ("0", "0"), "gone": ("0", "1")}
