@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.capabilities import Capabilities
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise
-from asyncstate.compile.high.exclude import add_excludes
 from asyncstate.compile.high.highstate import HighData, HighStateBuilder, nowhere
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.ordering import Ordering, silence
@@ -232,7 +231,10 @@ class Compiler:
             assigned_at=assigned_at,
         )
         high = builder.build(selection)
-        add_excludes(high, exclude)
+        if exclude:
+            from asyncstate.compile.high.exclude import add_excludes  # noqa: PLC0415 - as asked for
+
+            add_excludes(high, exclude)
         return high
 
     def _env(self, saltenv: str | None) -> str:

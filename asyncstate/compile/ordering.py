@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.aggregate import warn_odd_options
-from asyncstate.compile.graph.listen import resolve_listeners
+from asyncstate.compile.graph.assemble import Listening
 from asyncstate.compile.graph.order import SerialOrder, settle_orders
 from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
-from asyncstate.compile.high.declarations import EXTEND
-from asyncstate.compile.high.exclude import apply_excludes
+from asyncstate.compile.high.declarations import EXCLUDE, EXTEND
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.remote import take_remote
 from asyncstate.compile.high.verify import sound_part, verify_high
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.capabilities import Capabilities
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.graph.listen import Listening
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.draft import Draft
@@ -101,10 +98,17 @@ class Ordering:
             report_cycle(graph, findings)
             open_cycles(graph)
             serial = order.sort()
-        listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
+        listening = Listening()
+        if any("listen" in draft.args or "listen_in" in draft.args for draft in graph.drafts):
+            from asyncstate.compile.graph.listen import resolve_listeners  # noqa: PLC0415 - where there are any
+
+            listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
         _leave_out_consequences(findings, lacks_states=lacks_states)
         option = self._opts.get("state_aggregate")
-        warn_odd_options(low.drafts, option, findings, why_not=self._capabilities.why_not_aggregated)
+        if option is not None or any("aggregate" in draft.args for draft in low.drafts):
+            from asyncstate.compile.effects.aggregate import warn_odd_options  # noqa: PLC0415 - where there are any
+
+            warn_odd_options(low.drafts, option, findings, why_not=self._capabilities.why_not_aggregated)
         return Ordered(findings, graph, order, serial, listening, remote, low.disabled)
 
     def _complete(self, high: HighData, *, lacks_states: bool) -> tuple[HighData, RemoteReferences]:
@@ -131,7 +135,10 @@ class Ordering:
             from asyncstate.compile.high.requisite_in import expand_requisite_in  # noqa: PLC0415 - where there are any
 
             expand_requisite_in(high, findings, self._disabled_requisites)
-        apply_excludes(high)
+        if EXCLUDE in high.data:
+            from asyncstate.compile.high.exclude import apply_excludes  # noqa: PLC0415 - where there are any
+
+            apply_excludes(high)
         return high, remote
 
     def _check_calls(self, drafts: list[Draft], findings: Findings) -> None:

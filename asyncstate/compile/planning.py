@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.aggregate import aggregate, why_alone, why_alone_in_fleet
-from asyncstate.compile.effects.calls import Templates
 from asyncstate.compile.effects.footprint import Footprints, add_footprints
-from asyncstate.compile.effects.formula import FormulaRule
-from asyncstate.compile.effects.homes import Homes
-from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.stages import add_file_order, add_stages, effective_stages
 from asyncstate.compile.high.remote import remote_requisites
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
-from asyncstate.data.packages import package_lists
 from asyncstate.model.chunk import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.dag import FILE_ORDER
 from asyncstate.model.requisite import CONDITIONS_BEFORE
@@ -28,11 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.capabilities import Capabilities, StateIndex
-    from asyncstate.compile.effects.aggregate import Aggregation
+    from asyncstate.compile.effects.calls import Templates
     from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.compile.effects.formula import FormulaRule
+    from asyncstate.compile.effects.homes import Homes
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.observed import Learned
     from asyncstate.compile.effects.package_contents import PackageKnowledge
+    from asyncstate.compile.effects.surroundings import Surroundings
     from asyncstate.compile.effects.transactions import Transactions
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.high.remote import RemoteReferences
@@ -73,7 +70,7 @@ class Machine(Value):
     home_of: Callable[[str], str] | None = None
     learned: Learned | None = None
     has_account: Callable[[str], bool] | None = None
-    packages: Callable[[str], PackageKnowledge | None] = package_lists
+    packages: Callable[[str], PackageKnowledge | None] | None = None
     is_root: bool = False
 
 
@@ -107,16 +104,16 @@ class Planning(Value):
 
             serial = restrict(graph, serial, only_ids, where)
         stages = effective_stages(graph, serial, order.cap)
-        aggregation = self._aggregate(ordered, serial, stages)
+        serial, alone = self._aggregate(ordered, serial, stages)
         order.forget_keys()
-        builder = PlanBuilder(graph, aggregation.serial, order)
+        builder = PlanBuilder(graph, serial, order)
         if stages is not None:
-            add_stages(builder, aggregation.serial, stages)
+            add_stages(builder, serial, stages)
         transactions = self._transactions(builder, findings, ordered.remote)
         unknown, known = self._order_by_footprints(builder, findings, transactions)
         wanting = sum(each.state not in _CLAIM_NOTHING or not _CLAIM.isdisjoint(each.args) for each in builder.chunks)
         contradictions = self._contradictions(builder, findings, known) if wanting > 1 else ()
-        refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
+        refused = {builder.number[node]: why for node, why in alone.items()}
         if transactions is not None:
             transactions.add_groups()
             refused |= transactions.refused
@@ -132,16 +129,25 @@ class Planning(Value):
             contradictions=contradictions,
         )
 
-    def _aggregate(self, ordered: Ordered, serial: list[int], stages: Stages | None) -> Aggregation:
-        return aggregate(
+    def _aggregate(
+        self, ordered: Ordered, serial: list[int], stages: Stages | None
+    ) -> tuple[list[int], dict[int, str]]:
+        """Return the new serial order, and for eligible states without a group the reason."""
+        option = self.opts.get("state_aggregate")
+        if not option and not any("aggregate" in draft.args for draft in ordered.graph.drafts):
+            return serial, {}
+        from asyncstate.compile.effects.aggregate import aggregate, why_alone, why_alone_in_fleet  # noqa: PLC0415 - as above
+
+        found = aggregate(
             ordered.graph,
             ordered.order,
             serial,
             stages.of if stages is not None else None,
-            option=self.opts.get("state_aggregate"),
+            option=option,
             has_mod_aggregate=lambda module: self.capabilities.has(module, MOD_AGGREGATE),
             alone=why_alone_in_fleet if self.allows_remote else why_alone,
         )
+        return found.serial, found.refused
 
     def _order_by_footprints(
         self, builder: PlanBuilder, findings: Findings, transactions: Transactions | None
@@ -190,14 +196,28 @@ class Planning(Value):
     def _footprints(self, chunks: Sequence[LowChunk], findings: Findings) -> Footprints:
         machine, mode = self.machine, self._implicit_order(chunks)
         sources = SaltSources(self.file_client)
-        templates = Templates(sources.template_of, usual_syntax=not self.opts.get("jinja_env"))
-        surroundings = Surroundings(self.file_client, self.opts, machine.python)
-        homes = Homes(chunks, machine.home_of)
-        formula = FormulaRule(
-            strict=mode == "strict",
-            packages=self._packages(chunks),
-            has_account=machine.has_account,
-        )
+
+        def templates() -> Templates:
+            from asyncstate.compile.effects.calls import Templates  # noqa: PLC0415 - where some state renders one
+
+            return Templates(sources.template_of, usual_syntax=not self.opts.get("jinja_env"))
+
+        def surroundings() -> Surroundings:
+            from asyncstate.compile.effects.surroundings import Surroundings  # noqa: PLC0415 - where some state touches it
+
+            return Surroundings(self.file_client, self.opts, machine.python)
+
+        def homes() -> Homes:
+            from asyncstate.compile.effects.homes import Homes  # noqa: PLC0415 - as above
+
+            return Homes(chunks, machine.home_of)
+
+        def formula() -> FormulaRule:
+            from asyncstate.compile.effects.formula import FormulaRule  # noqa: PLC0415 - as above
+
+            strict, packages = mode == "strict", self._packages(chunks)
+            return FormulaRule(strict=strict, packages=packages, has_account=machine.has_account)
+
         return Footprints(
             self.states,
             formula,
@@ -214,7 +234,12 @@ class Planning(Value):
         """Return what is known of packages, None if no state is about any."""
         if "pkg" not in {chunk.state for chunk in chunks}:
             return None
-        return self.machine.packages(str(self.grains.get("os_family")))
+        family = str(self.grains.get("os_family"))
+        if self.machine.packages is not None:
+            return self.machine.packages(family)
+        from asyncstate.data.packages import package_lists  # noqa: PLC0415 - where a state is about packages
+
+        return package_lists(family)
 
     def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
         """Return what forms transactions; None if no module can, or if the options already say what to aggregate."""
@@ -223,7 +248,8 @@ class Planning(Value):
         modules = dict.fromkeys(chunk.state for chunk in builder.chunks)
         if not any(self.capabilities.has(module, MOD_TRANSACTION) for module in modules):
             return None
-        from asyncstate.compile.effects.transactions import Transactions, call_hook  # noqa: PLC0415 - few modules can
+        from asyncstate.compile.effects.aggregate import why_alone_in_fleet  # noqa: PLC0415 - few modules can
+        from asyncstate.compile.effects.transactions import Transactions, call_hook  # noqa: PLC0415
 
         explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
         waiting = {of for of, references in remote.items() if not all(each.reverse for each in references)}

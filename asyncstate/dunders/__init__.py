@@ -15,10 +15,9 @@ with ``|``: ``failed(name, "No answer") | {"status": 503}``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from asyncstate.dunders.context import check_cancelled, hide, is_dry_run, runtime_services, tree_files
-from asyncstate.dunders.entries import Editing, editing, entry_of
 from asyncstate.dunders.proxies import (
     __context__,
     __env__,
@@ -49,6 +48,9 @@ from asyncstate.dunders.services import (
     Services,
     TreeFiles,
 )
+
+if TYPE_CHECKING:
+    from asyncstate.dunders.entries import Editing, editing, entry_of
 
 __all__ = [
     "Editing",
@@ -93,6 +95,16 @@ __all__ = [
     "unchanged",
     "would_change",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use what only states of entries in files use (PEP 562)."""
+    if name in {"Editing", "editing", "entry_of"}:
+        from asyncstate.dunders import entries  # noqa: PLC0415
+
+        return getattr(entries, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 NOT_TOLD: Final = "__not_told__"
 """Key of a row of a dry run, True if what the state will do cannot be told before something else has happened."""

@@ -7,7 +7,6 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.borrow import AUTO, SaltMissing, may_have_salt
 from asyncstate.errors import RaisedElsewhere
 from asyncstate.load.claims import claims_of
 from asyncstate.load.folders import PluginFile, PluginFolder, scan
@@ -30,7 +29,8 @@ LANES: Final = "salt."
 class BorrowedModules:
     """Salt's modules of one kind, as the loader's own. ``disabled`` names files to ignore.
 
-    ``setting`` is the option ``salt_python``; ``workers`` is called when a module of Salt is needed.
+    ``setting`` is the option ``salt_python``, "" for the default; ``workers`` is called when a module of Salt is
+    needed.
 
     A name that no file of Salt claims costs no worker. A module that a file may provide is described by a worker, once
     after each `reset`; its functions call a worker. All methods may be called from any thread.
@@ -110,12 +110,15 @@ class BorrowedModules:
             return self._files
 
     def _scanned(self) -> dict[str, PluginFile]:
-        if not may_have_salt(self._setting):
+        from asyncstate.borrow import AUTO, SaltMissing, may_have_salt  # noqa: PLC0415 - most trees need no name of Salt's
+
+        setting = self._setting or AUTO
+        if not may_have_salt(setting):
             return {}
         try:
             folders = self._workers().salt().folders.get(self.kind, [])
         except SaltMissing as missing:
-            if self._setting != AUTO:
+            if setting != AUTO:
                 log.warning("salt_python: %s", missing)
             return {}
         return scan(map(PluginFolder, folders), self._disabled)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncstate.borrow import AUTO
 from asyncstate.dunders import runtime_services
 from asyncstate.dunders.context import CallContext, LoadingContext, SharedContext, current, thread_token
 from asyncstate.dunders.proxies import resolved
@@ -227,11 +226,12 @@ class PluginHost:
             self.register_state(name, func)
 
     def _borrowed(self, kind: str) -> BorrowedModules:
-        setting = self.opts.get("salt_python") or AUTO
+        setting = self.opts.get("salt_python") or ""
         return BorrowedModules(kind, setting, self._workers_of_salt, self.opts.get(f"disable_{kind}") or ())
 
     def _workers_of_salt(self) -> SaltWorkers:
-        from asyncstate.borrow.workers import SaltWorkers  # noqa: PLC0415 - most trees need nothing of Salt's
+        from asyncstate.borrow import AUTO  # noqa: PLC0415 - most trees need nothing of Salt's
+        from asyncstate.borrow.workers import SaltWorkers  # noqa: PLC0415
 
         with self._salt_workers_lock:
             if self._salt_workers is None:

@@ -15,7 +15,7 @@ from asyncstate.model.requisite import KEYWORDS_OF_TIME, REQUISITE_KEYWORDS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MOD_INIT: Final = "mod_init"
 """``mod_init(low)``: called once a run, before the first state of the module."""
@@ -217,6 +217,21 @@ class LowChunk(msgspec.Struct, frozen=True, gc=False):
         low["fun"] = self.fun
         low["order"] = self.order
         return low
+
+
+def has_slot(values: Iterable[Any]) -> bool:
+    """Whether `fill_slots` would find anything to do."""
+    for value in values:
+        if isinstance(value, str):
+            if value.startswith(SLOT):
+                return True
+        elif isinstance(value, (dict, list)):
+            inner = value.values() if isinstance(value, dict) else value
+            for item in inner:
+                parts = item.values() if isinstance(item, dict) else (item,)
+                if any(isinstance(part, str) and part.startswith(SLOT) for part in parts):
+                    return True
+    return False
 
 
 def place_text(sls: str, id_: str, file: str, line: int) -> str:

@@ -22,7 +22,6 @@ from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
-from asyncstate.model.forecast import Foretold, forecast
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, out_of_time, was_held_back
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
@@ -318,14 +317,18 @@ class Engine:
         """Return the fields of `RunFinished`."""
         rows = report.rows.values()
         failed = report.failed
-        foretold = Counter(map(str, forecast(report, self.plan).values()))
+        foretold = Counter[str]()
+        changed = sum(bool(row["changes"]) for row in rows if row["result"] is not False)
+        if report.test:
+            from asyncstate.model.forecast import Foretold, forecast  # noqa: PLC0415 - a real run foretells nothing
+
+            foretold.update(map(str, forecast(report, self.plan).values()))
+            changed = sum(number for why, number in foretold.items() if why != Foretold.UNKNOWN)
         others, order = recorder.untold(report)
         return {
             "exit_code": report.exit_code,
             "succeeded": sum(row["result"] is not False for row in rows),
-            "changed": sum(number for why, number in foretold.items() if why != Foretold.UNKNOWN)
-            if report.test
-            else sum(bool(row["changes"]) for row in rows if row["result"] is not False),
+            "changed": changed,
             "failed": len(failed),
             "held_back": sum(was_held_back(report.rows[tag]) for tag in failed),
             "not_started": report.not_started,

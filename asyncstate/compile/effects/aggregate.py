@@ -105,8 +105,6 @@ def _eligible(
     A state's own ``aggregate`` wins over the option. Once one says True, later states of the module without an
     ``aggregate`` are eligible too.
     """
-    if not option and not any("aggregate" in draft.args for draft in graph.drafts):
-        return {}
     found: dict[str, list[int]] = {}
     opened: set[str] = set()
     for node in serial:

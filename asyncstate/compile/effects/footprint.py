@@ -11,24 +11,19 @@ links go along. Edges go forward in serial order, so they never form a cycle.
 
 from __future__ import annotations
 
+from functools import cache
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.calls import slots_read
-from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.declared import Footprint, says_it_itself
-from asyncstate.compile.effects.formula import HOLDERS, Touching
-from asyncstate.compile.effects.homes import Homes
-from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.resources import ENTRY, ENVIRONMENT, PATH, TREE
-from asyncstate.compile.effects.scoreboard import Scoreboard
-from asyncstate.compile.effects.surroundings import RELOADS, around
 from asyncstate.compile.low.salt_sources import SCRIPTS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.chunk import MOD_FOOTPRINT, SCRIPT
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind
+from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -37,7 +32,8 @@ if TYPE_CHECKING:
     from asyncstate.compile.capabilities import StateIndex
     from asyncstate.compile.effects.calls import Templates
     from asyncstate.compile.effects.formula import FormulaRule
-    from asyncstate.compile.effects.links import Links
+    from asyncstate.compile.effects.homes import Homes
+    from asyncstate.compile.effects.links import LinkedPaths, Links
     from asyncstate.compile.effects.observed import Learned
     from asyncstate.compile.effects.surroundings import Surroundings
     from asyncstate.compile.effects.transactions import Transactions
@@ -47,6 +43,7 @@ if TYPE_CHECKING:
 
 _CHUNK = NodeKind.CHUNK
 _GROUP = NodeKind.GROUP
+_CONDITIONS = frozenset(CONDITIONS)
 _WITHOUT = frozenset({"test"})
 _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
 
@@ -66,35 +63,36 @@ class _Module(Value):
 
 
 class Footprints:
-    """Footprints of chunks. ``formula`` says what they hold of their formulas.
+    """Footprints of chunks. ``formula`` makes the rule that says what they hold of their formulas.
 
     ``links`` are the links of this machine, ``homes`` finds the homes of users. Without ``surroundings`` and
     ``templates`` a state has only its declared reads. ``script_of`` returns path and text of the script that a
     state runs; without it, and where it returns none, the effects of a script are unknown.
-    ``learned`` says what a state was seen to touch: that replaces guesses.
+    ``learned`` says what a state was seen to touch: that replaces guesses. What is made of ``formula``, ``homes``,
+    ``surroundings`` and ``templates`` is made when the first state needs it.
     """
 
     def __init__(
         self,
         source: StateIndex,
-        formula: FormulaRule,
+        formula: Callable[[], FormulaRule],
         findings: Findings,
         links: Links | None = None,
         *,
-        surroundings: Surroundings | None = None,
-        templates: Templates | None = None,
+        surroundings: Callable[[], Surroundings] | None = None,
+        templates: Callable[[], Templates] | None = None,
         script_of: Callable[[LowChunk], tuple[str, str]] | None = None,
-        homes: Homes | None = None,
+        homes: Callable[[], Homes] | None = None,
         learned: Learned | None = None,
     ) -> None:
         self._source = source
-        self._homes = homes or Homes()
+        self._homes = cache(homes or _usual_homes)
         self._learned = learned
         self._links = links
-        self._surroundings = surroundings
-        self._templates = templates
+        self._surroundings = None if surroundings is None else cache(surroundings)
+        self._templates = None if templates is None else cache(templates)
         self._script_of = script_of
-        self._formula = formula
+        self._formula = cache(formula)
         self._findings = findings
         self._modules: dict[str, _Module] = {}
         self.unknown: dict[int, str] = {}
@@ -106,8 +104,13 @@ class Footprints:
         """
         named = [Footprint()] * len(chunks)
         owns = self._owns(chunks, serial)
+        if self._learned is None and all(own == _NOTHING for own in owns.values()):
+            return named
+        from asyncstate.compile.effects.formula import Touching  # noqa: PLC0415 - some state touches something
+        from asyncstate.compile.effects.links import LinkedPaths  # noqa: PLC0415
+
         held = []
-        home = self._homes.ours()
+        home = self._homes().ours()
         for number in serial:
             touched = owns[number]
             own, tested, in_formula = touched.footprint, touched.tested, touched.in_formula
@@ -117,7 +120,7 @@ class Footprints:
             if in_formula:
                 state = Touching(chunks[number], own.reads, own.writes, own.programs, tested, bool(own.unknown))
                 held.append((number, state))
-        for (number, _), more in zip(held, self._formula.of_all([state for _, state in held]), strict=True):
+        for (number, _), more in zip(held, self._formula().of_all([state for _, state in held]), strict=True):
             if more.reads or more.writes:
                 own = named[number]
                 named[number] = own.replaced(reads=(*own.reads, *more.reads), writes=(*own.writes, *more.writes))
@@ -131,7 +134,7 @@ class Footprints:
         known = [_under_all_names(footprint, paths) for footprint in named]
         _compare_entries(known, lambda number: "" if says_it_itself(chunks[number].args) else chunks[number].state)
         if self._surroundings is not None:
-            self._add_surroundings(self._surroundings, chunks, known, paths)
+            self._add_surroundings(self._surroundings(), chunks, known, paths)
         return known
 
     def _owns(self, chunks: Sequence[LowChunk], serial: Sequence[int]) -> dict[int, _Own]:
@@ -149,6 +152,8 @@ class Footprints:
     def _script(self, chunk: LowChunk, written: set[str]) -> str:
         if self._script_of is None:
             return ""
+        from asyncstate.compile.effects.surroundings import around  # noqa: PLC0415 - few states run a script
+
         path, text = self._script_of(chunk)
         return text if path and written.isdisjoint(around(path)) else ""
 
@@ -183,20 +188,26 @@ class Footprints:
         """
         if says_it_itself(chunk.args):
             written = {} if chunk.args.get("parallel") is True else chunk.args["footprint"]
-            return _Own(_below_homes(Footprint.of(written).replaced(unknown=""), self._homes))
-        tested = conditions_read(chunk.args)
+            return _Own(_below_homes(Footprint.of(written).replaced(unknown=""), self._homes()))
+        tested = None
+        if not _CONDITIONS.isdisjoint(chunk.args):
+            from asyncstate.compile.effects.conditions import conditions_read  # noqa: PLC0415 - few states have any
+
+            tested = conditions_read(chunk.args)
         without = chunk.state in _WITHOUT
         if without and tested is None:
-            return _Own(Footprint())
+            return _NOTHING
+        from asyncstate.compile.effects.formula import HOLDERS  # noqa: PLC0415 - it touches something
+
         module = self._module(chunk)
         own = Footprint() if without else self._with_arguments(self._declared(module, chunk, script), chunk)
         if tested is not None:
             unknown = "; ".join(filter(None, (own.unknown, tested.unknown)))
             own = own.and_reads(tested.reads).replaced(unknown=unknown, leaves=())  # skipped, it succeeds, too
-        own = _below_homes(own, self._homes)
+        own = _below_homes(own, self._homes())
         if not (without or module.loaded) and self._surroundings is not None:
-            own = own.and_reads(self._surroundings.bringers)
-        holds = self._formula.holds(chunk, unknown=bool(own.unknown))
+            own = own.and_reads(self._surroundings().bringers)
+        holds = self._formula().holds(chunk, unknown=bool(own.unknown))
         if own.unknown and not holds:
             self.unknown[chunk.index] = own.unknown
         # A package may install what a condition tests.
@@ -205,13 +216,16 @@ class Footprints:
 
     def _with_arguments(self, own: Footprint, chunk: LowChunk) -> Footprint:
         """Return what a state touches because of arguments that any state may have."""
+        from asyncstate.compile.effects.calls import slots_read  # noqa: PLC0415 - as above
+        from asyncstate.compile.effects.surroundings import RELOADS  # noqa: PLC0415
+
         slots = slots_read(chunk.args)
         if slots is not None:
             own = own.with_wholes().and_calls(slots)
         if "template" in chunk.args and self._templates is not None:
-            own = own.and_calls(self._templates.read(chunk))
+            own = own.and_calls(self._templates().read(chunk))
         if not RELOADS.keys().isdisjoint(chunk.args) and self._surroundings is not None:
-            reads, writes = self._surroundings.reloads(chunk.args)
+            reads, writes = self._surroundings().reloads(chunk.args)
             own = own.and_reads(reads).replaced(writes=(*own.writes, *writes))
         return own
 
@@ -254,6 +268,15 @@ class Footprints:
             return _Module(None, bundled=False, loaded=False)
         function = module.functions.get(MOD_FOOTPRINT)
         return _Module(None if function is None else function.func, module.bundled, loaded=False)
+
+
+_NOTHING = _Own(Footprint())
+
+
+def _usual_homes() -> Homes:
+    from asyncstate.compile.effects.homes import Homes  # noqa: PLC0415 - as above
+
+    return Homes()
 
 
 def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
@@ -347,6 +370,11 @@ def add_footprints(
     wait for one another, and what comes after them waits for each of them that it has a conflict with.
     """
     dag = builder.dag
+    nodes = builder.in_serial_order()
+    known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
+    if transactions is None and not any(each.reads or each.writes or each.makes for each in known):
+        return known
+    from asyncstate.compile.effects.scoreboard import Scoreboard  # noqa: PLC0415 - some state touches something
 
     def join(nodes: list[int], resource: str) -> int:
         members = tuple(node for node in nodes if node < len(builder.chunks))
@@ -357,8 +385,6 @@ def add_footprints(
         return joined
 
     board = Scoreboard(join)
-    nodes = builder.in_serial_order()
-    known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
     own = known.copy()
     _share_in_groups(builder, known)
     touching = [number for number, each in enumerate(known) if each.reads or each.writes]

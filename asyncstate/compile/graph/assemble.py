@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from asyncstate.compile.graph.requisite_graph import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import GROUP, SET, Dag
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.graph.listen import Listening
     from asyncstate.compile.graph.order import SerialOrder
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.model.plan import Contradiction
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 _SOURCES = (*(kind.value for kind in KINDS), SET, GROUP)
 _REORDERED = 3
 """Fewer requisites than these stand by target already."""
+
+
+class Listening(msgspec.Struct):
+    """Listeners and their targets as draft numbers, in Salt's order; and the rows of listeners with missing states.
+
+    ``broken``: (targets, tag, row) of a ``listen_in`` that names a missing listener; the row appears only if a target
+    changes. ``rows``: the rows, by tag, for missing targets.
+    """
+
+    listeners: list[tuple[int, tuple[int, ...]]] = []
+    broken: list[tuple[tuple[int, ...], str, dict[str, Any]]] = []
+    rows: dict[str, dict[str, Any]] = {}
 
 
 class PlanBuilder:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from asyncstate.compile.graph.assemble import Listening
 from asyncstate.model.chunk import state_tag
 from asyncstate.nearest import did_you_mean, nearest
 
@@ -16,18 +15,6 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
 
 _ERROR = "Listen_Error"
-
-
-class Listening(msgspec.Struct):
-    """Listeners and their targets as draft numbers, in Salt's order; and the rows of listeners with missing states.
-
-    ``broken``: (targets, tag, row) of a ``listen_in`` that names a missing listener; the row appears only if a target
-    changes. ``rows``: the rows, by tag, for missing targets.
-    """
-
-    listeners: list[tuple[int, tuple[int, ...]]] = []
-    broken: list[tuple[tuple[int, ...], str, dict[str, Any]]] = []
-    rows: dict[str, dict[str, Any]] = {}
 
 
 def resolve_listeners(drafts: Sequence[Draft], serial: Sequence[int], findings: Findings) -> Listening:

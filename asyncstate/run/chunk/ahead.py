@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders.context import CancelToken, current
 from asyncstate.errors import AsyncStateError, NotYet, RunCancelled, meant_for_program
 from asyncstate.logs import get_logger
-from asyncstate.model.chunk import MOD_PREFETCH
+from asyncstate.model.chunk import MOD_PREFETCH, has_slot
 from asyncstate.prefetch import Prefetched
 from asyncstate.process.ending import reaper
-from asyncstate.run.chunk.slots import has_slot
 from asyncstate.run.dispatch import Fetch, Fetched
 
 if TYPE_CHECKING:

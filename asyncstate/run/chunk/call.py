@@ -28,12 +28,11 @@ from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import described
 from asyncstate.load.threads import Strand
 from asyncstate.logs.fields import log_as
-from asyncstate.model.chunk import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
+from asyncstate.model.chunk import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH, has_slot
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release
-from asyncstate.run.chunk.slots import fill_slots, has_slot
 from asyncstate.run.chunk.views import LowStateView
 from asyncstate.run.rows import (
     exception_row,
@@ -306,6 +305,8 @@ class Caller:
         conditions = _has_conditions(low) and not await self.has(low["state"], MOD_RUN_CHECK)
         checks = "check_cmd" in low and await self._generic_check(function, low["state"])
         if has_slot((*args, *kwargs.values())):
+            from asyncstate.run.chunk.slots import fill_slots  # noqa: PLC0415 - few states have any
+
             args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
         func, is_async = function.func, function.is_async
         if conditions or checks:

@@ -24,7 +24,6 @@ from asyncstate.model.chunk import MOD_INIT, MOD_WATCH, REQUISITE_LOWS, TRANSACT
 from asyncstate.model.encode import plain
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN
-from asyncstate.run.chunk.aggregation import Aggregation
 from asyncstate.run.dispatch import SharedWork
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_retry
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
+    from asyncstate.run.chunk.aggregation import Aggregation
     from asyncstate.run.chunk.call import Caller
     from asyncstate.run.chunk.retry import RetryPolicy
     from asyncstate.run.dispatch import Supervisor
@@ -56,7 +56,6 @@ class Invoker:
         self.test: bool = caller.test
         self._supervisor = supervisor
         self._caller = caller
-        self.aggregation: Aggregation = Aggregation(self._caller)
         self.misused: Container[int] = self._caller.misused
         self._checks: dict[int, Row] = {}
         self._initialised: set[str] = set()
@@ -67,13 +66,19 @@ class Invoker:
             if node.kind is _GROUP and not node.transaction
             for member in node.members
         }
+        self.aggregation: Aggregation | None = None
+        """None if the plan has no groups."""
+        if self._group_of:
+            from asyncstate.run.chunk.aggregation import Aggregation  # noqa: PLC0415 - few plans have groups
+
+            self.aggregation = Aggregation(caller)
         self._joined = {member for node in plan.nodes if node.transaction for member in node.members}
         self._grouped = self._group_of.keys() | self._joined
         self._transactions: dict[int, dict[str, Any]] = {}
 
     def low(self, chunk: LowChunk) -> dict[str, Any]:
         """Return a fresh copy of a chunk's low data for one call, as an aggregation left it if there was one."""
-        aggregated = self.aggregation.lows.get(chunk.index)
+        aggregated = None if self.aggregation is None else self.aggregation.lows.get(chunk.index)
         if aggregated is not None:
             own: dict[str, Any] = fresh(aggregated)
             return own
@@ -111,7 +116,7 @@ class Invoker:
 
     def _share(self, chunk: LowChunk) -> None:
         """Pass on the effects of a call on other states, so that a resumed run knows them."""
-        rows, changes = self.aggregation.take_news()
+        rows, changes = ({}, {}) if self.aggregation is None else self.aggregation.take_news()
         transaction = self._transactions.get(chunk.index)
         kept = plain(transaction["kept"]) if transaction is not None else {}
         if rows or changes or kept:
@@ -123,7 +128,8 @@ class Invoker:
             self._checks[chunk.index] = dict(row)
         if shared is None:
             return
-        self.aggregation.restore({each.tag: each.index for each in self.plan.chunks}, shared.rows, shared.changes)
+        if self.aggregation is not None:
+            self.aggregation.restore({each.tag: each.index for each in self.plan.chunks}, shared.rows, shared.changes)
         transaction = self._transactions.get(chunk.index)
         if transaction is not None:
             transaction["kept"].clear()
@@ -138,14 +144,17 @@ class Invoker:
         if not self._joined.isdisjoint(members):
             if not self.test:
                 self._tell(chunks)
-            return
+        elif self.aggregation is not None:
+            await self._fold(self.aggregation, chunks)
+
+    async def _fold(self, aggregation: Aggregation, chunks: list[LowChunk]) -> None:
         try:
             free = [chunk for chunk in chunks if await self._caller.conditions_hold(chunk)]
-            await self.aggregation.fold(free, self._caller.running)
+            await aggregation.fold(free, self._caller.running)
         except BaseException as error:  # noqa: BLE001 - without an aggregation the members run one by one
             self._caller.raised(error)
-            self.aggregation.abandon(chunks)
-            self.aggregation.notices.append(f"Aggregating {chunks[0].state} states failed: {type(error).__name__}")
+            aggregation.abandon(chunks)
+            aggregation.notices.append(f"Aggregating {chunks[0].state} states failed: {type(error).__name__}")
 
     def _tell(self, chunks: list[LowChunk]) -> None:
         """Put the later members of a transaction into the low data of each member."""
@@ -189,6 +198,8 @@ class Invoker:
 
         A common call that fails is not retried. Instead each member runs on its own, with its own ``retry``.
         """
+        if self.aggregation is None:
+            return await self._attempts(work, chunk, lows, early=work.verdict is _MET)
         shared = self.aggregation.share(chunk)
         if shared is not None:
             return _stamped(normalise(shared, chunk.name), chunk)

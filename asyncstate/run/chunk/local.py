@@ -101,7 +101,10 @@ class LocalDispatch:
 
     def findings(self) -> Findings:
         """Return failures of aggregations, and functions that held up the event loop."""
-        return Findings(self._invoker.aggregation.notices, () if self.watch is None else self.watch.issues)
+        aggregation = self._invoker.aggregation
+        return Findings(
+            () if aggregation is None else aggregation.notices, () if self.watch is None else self.watch.issues
+        )
 
 
 def _module(function: str, host: PluginHost) -> LoadedModule | None:

@@ -10,26 +10,11 @@ from asyncstate.model.chunk import SLOT
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 log: logging.Logger = get_logger(__name__)
 
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
-
-
-def has_slot(values: Iterable[Any]) -> bool:
-    """Whether `fill_slots` would find anything to do."""
-    for value in values:
-        if isinstance(value, str):
-            if value.startswith(SLOT):
-                return True
-        elif isinstance(value, (dict, list)):
-            inner = value.values() if isinstance(value, dict) else value
-            for item in inner:
-                parts = item.values() if isinstance(item, dict) else (item,)
-                if any(isinstance(part, str) and part.startswith(SLOT) for part in parts):
-                    return True
-    return False
 
 
 def fill_slots(

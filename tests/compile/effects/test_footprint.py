@@ -477,6 +477,10 @@ class Refused:
         return self._modules.get(name)
 
 
+def _maker(name, part):
+    return (lambda: part) if name in {"homes", "surroundings", "templates"} else part
+
+
 def footprints_of(states, said, *, source=None, **parts):
     """The footprints of states, each a function and its arguments, and why some are unknown; modules declare ``said``."""
     chunks = [
@@ -485,7 +489,8 @@ def footprints_of(states, said, *, source=None, **parts):
     ]
     modules = {name: each if callable(each) else (lambda low, each=each: each) for name, each in said.items()}
     source = source or FakeStates(footprints=modules, bundled=parts.pop("bundled", True))
-    made = Footprints(source, parts.pop("formula", None) or Formula(), Findings(), **parts)
+    formula = parts.pop("formula", None) or Formula()
+    made = Footprints(source, lambda: formula, Findings(), **{name: _maker(name, part) for name, part in parts.items()})
     return made.of_all(chunks, range(len(chunks))), made.unknown
 
 
@@ -778,7 +783,7 @@ def told(**what):
 
 def of_the_tree():
     """Footprints that know only what the tree says."""
-    return Footprints(FakeStates(), Formula(), Findings())
+    return Footprints(FakeStates(), Formula, Findings())
 
 
 def test_the_footprints_of_states_are_returned_and_a_state_that_only_makes_is_waited_for():

@@ -8,8 +8,7 @@ from trees import bare_graph, declared, ids, plan, sets_of, wired
 
 from asyncstate.compile.effects.aggregate import aggregate
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.graph.assemble import PlanBuilder
-from asyncstate.compile.graph.listen import Listening
+from asyncstate.compile.graph.assemble import Listening, PlanBuilder
 from asyncstate.compile.graph.order import SerialOrder
 from asyncstate.compile.graph.requisite_graph import GROUP_MEMBER, KINDS, SET_MEMBER
 from asyncstate.compile.graph.restrict import restrict

@@ -1,6 +1,7 @@
 import pytest
 
-from asyncstate.run.chunk.slots import evaluate, fill_slots, has_slot, parse_call
+from asyncstate.model.chunk import has_slot
+from asyncstate.run.chunk.slots import evaluate, fill_slots, parse_call
 
 SALT = {
     "test.echo": lambda text: text,
