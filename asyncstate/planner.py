@@ -12,7 +12,7 @@ from msgspec import structs
 from asyncstate.compile.compiler import Compiler
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.low.arguments import PROBABLE_ARGUMENT, check_arguments
-from asyncstate.compile.low.draft import Draft
+from asyncstate.compile.low.lowstate import Draft
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.planning import Machine
 from asyncstate.data.limits import DEEPEST, Meter, TooMuch, plain_data

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from asyncstate.plans.record import PlanRecord, Selection
     from asyncstate.run.dispatch import Elsewhere
     from asyncstate.run.handle import Run
+    from asyncstate.run.keeping import PlanRecords
     from asyncstate.run.keywords import RunKeywords
     from asyncstate.run.lock import RunLock
-    from asyncstate.run.records import PlanRecords
     from asyncstate.services import Embedding
     from asyncstate.sources.fileclient import FileClient
 
@@ -322,7 +322,7 @@ class StateRuntime:
         self._services.release()
 
     def _records(self) -> PlanRecords:
-        from asyncstate.run.records import PlanRecords  # noqa: PLC0415 - few programs keep plans
+        from asyncstate.run.keeping import PlanRecords  # noqa: PLC0415 - few programs keep plans
 
         return PlanRecords(self.settings, self.host, self.file_client)
 

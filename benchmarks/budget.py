@@ -241,7 +241,7 @@ COUNTS: dict[str, Count] = {
     "syscalls, a file.managed": Count(lambda: syscalls("files", 50), 0.5, _SYSCALLS),
     "syscalls, a cmd.run": Count(lambda: syscalls("commands", 50), 0.5, _SYSCALLS),
     "bytes of the journal, a state that does nothing": Count(
-        lambda: journal("wide", 1000), 1, "see what a row and its event keep: asyncstate/journal/lines.py"
+        lambda: journal("wide", 1000), 1, "see what a row and its event keep: asyncstate/journal/entry.py"
     ),
 }
 

@@ -10,7 +10,7 @@ from asyncstate.analyse.remaining import Past, Remaining, past, source_text
 from asyncstate.errors import AsyncStateError
 from asyncstate.model.event import RunStarted
 from asyncstate.process.descriptors import Thread
-from asyncstate.run.announce import Onlooker
+from asyncstate.run.recorder import Onlooker
 
 if TYPE_CHECKING:
     from asyncstate.config import Settings

@@ -10,8 +10,8 @@ from msgspec import structs
 from asyncstate.cli.settings import Selection, require_file_again
 from asyncstate.errors import AsyncStateError, PlanError
 from asyncstate.plans.comparison import compare
-from asyncstate.plans.document import decode, encode, require_bounds
 from asyncstate.plans.record import Selection as Recorded
+from asyncstate.plans.record import decode, encode, require_bounds
 from asyncstate.plans.words import difference_lines, label
 
 if TYPE_CHECKING:

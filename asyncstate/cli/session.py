@@ -21,7 +21,7 @@ from asyncstate.cli.run_progress import followed, progress_of
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.model.plan import places_of
 from asyncstate.model.result import HostResult
-from asyncstate.run.announce import Onlooker
+from asyncstate.run.recorder import Onlooker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.low.arguments import Functions
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
     from asyncstate.errors import Issue
     from asyncstate.sources.fileclient import FileClient
 

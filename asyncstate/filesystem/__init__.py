@@ -57,8 +57,10 @@ from .change import (
     symlink,
 )
 from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
-from .query import (
+from .reading import (
+    READ_LIMIT,
     exists,
+    handed_over,
     is_directory,
     is_file,
     is_link,
@@ -66,15 +68,6 @@ from .query import (
     lexists,
     listdir,
     lstat,
-    readlink,
-    same_file,
-    stat,
-    version_of,
-    walk,
-)
-from .reading import (
-    READ_LIMIT,
-    handed_over,
     open_input,
     open_read,
     open_text,
@@ -82,7 +75,12 @@ from .reading import (
     read_bytes,
     read_input,
     read_lines,
+    readlink,
     require_readable,
+    same_file,
+    stat,
+    version_of,
+    walk,
 )
 from .replacement import Replacement, copy_attributes, copy_file, edit_content, merged, replace_content, replace_text
 

@@ -11,7 +11,7 @@ import stat
 
 from asyncstate.errors import PathRefused
 
-from . import change, place, query, rule
+from . import change, place, reading, rule
 
 
 def who_can_change(path: str) -> str:
@@ -104,7 +104,7 @@ def _who_changes(path: str) -> tuple[int | None, bool]:
     except FileNotFoundError:
         above = os.path.dirname(path)
     try:
-        if rule.is_shared(query.stat(above)):
+        if rule.is_shared(reading.stat(above)):
             return rule.user_on_the_way(os.path.dirname(above)), True
     except FileNotFoundError:
         pass

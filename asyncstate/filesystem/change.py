@@ -19,7 +19,7 @@ from asyncstate.errors import PathRefused
 from asyncstate.residue import TEMPORARY
 from asyncstate.value import Value
 
-from . import place, query
+from . import place, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
     """Make a directory and its missing parents, all with ``mode``."""
     missing = []
     folder = path.rstrip("/") or path[:1]
-    while not query.is_directory(folder):
+    while not reading.is_directory(folder):
         missing.append(folder)
         folder = os.path.dirname(folder) or "."
     seen(folder, "ensured")
@@ -103,7 +103,7 @@ def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
         try:
             mkdir(folder, mode)
         except FileExistsError:
-            if not query.is_directory(folder):
+            if not reading.is_directory(folder):
                 raise
 
 
@@ -130,10 +130,10 @@ def room_for(path: str, make: Callable[[], object] | None = None, *, follow: boo
     if call is not None and call.opts.get("test"):
         return not call.opts.get("foresight") or has_room(path, makes=make is not None, follow=follow)
     folder = os.path.dirname(path)
-    if query.is_directory(folder):
+    if reading.is_directory(folder):
         return True
     # The path in the way may be the folder, made meanwhile by a state that runs beside this one.
-    return make is not None and (not make() or query.is_directory(folder))
+    return make is not None and (not make() or reading.is_directory(folder))
 
 
 def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
@@ -143,11 +143,11 @@ def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), target)
         return True
     missing, folder = "", os.path.dirname(path)
-    while not query.is_directory(folder or "."):
+    while not reading.is_directory(folder or "."):
         missing, folder = folder, os.path.dirname(folder)
-    if missing and (not makes or query.exists(os.path.dirname(path))):
+    if missing and (not makes or reading.exists(os.path.dirname(path))):
         return False
-    if missing and query.lexists(missing):
+    if missing and reading.lexists(missing):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), missing)
     with place.parent(missing or path) as here:
         try:
@@ -280,6 +280,6 @@ def changes_so_far() -> dict[str, list[str]]:
 
 def _stands(path: str) -> bool:
     try:
-        return query.lexists(path)
+        return reading.lexists(path)
     except (PathRefused, OSError):
         return True

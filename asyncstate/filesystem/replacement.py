@@ -24,7 +24,7 @@ from asyncstate.dunders.context import check_cancelled, current
 from asyncstate.errors import PathRefused
 from asyncstate.residue import name_beside, note_temporary_in
 
-from . import place, query
+from . import place, reading
 from .change import KEEP, Access, note
 from .reading import open_read
 
@@ -243,7 +243,7 @@ def replace_text(path: str, text: str, *, mode: int = 0o644) -> None:
     If ``path`` is a link, the link itself is replaced.
     """
     try:
-        is_new = not stat.S_ISREG(query.lstat(path).st_mode)
+        is_new = not stat.S_ISREG(reading.lstat(path).st_mode)
     except FileNotFoundError:
         is_new = True
     access = Access(mode=mode) if is_new else KEEP
@@ -319,7 +319,7 @@ def copy_file(source: str, target: str, *, keep_times: bool = False) -> None:
             new.give(Access(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)))
             if keep_times:
                 os.utime(new.fd, ns=(found.st_atime_ns, found.st_mtime_ns))
-            new.commit(sync=query.lexists(target))
+            new.commit(sync=reading.lexists(target))
 
 
 def merged(access: Access, old: os.stat_result, new: os.stat_result) -> Access:

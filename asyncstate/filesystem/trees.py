@@ -13,7 +13,7 @@ from asyncstate.dunders.context import check_cancelled
 from asyncstate.errors import PathRefused
 from asyncstate.residue import name_beside, note_temporary_in
 
-from . import change, place, query, rule
+from . import change, place, reading, rule
 from .change import note
 from .replacement import NewFiles, copy_attributes, copy_file, write_all
 
@@ -65,7 +65,7 @@ def require_removable(path: str) -> None:
             number = errno.EACCES
         if number:
             raise OSError(number, os.strerror(number), path)
-    if query.is_plain_directory(path):
+    if reading.is_plain_directory(path):
         _require_unmounted(path)
 
 
@@ -145,7 +145,7 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
     change. Raises PathRefused for pipes, devices and sockets, and for hard links that others could have made.
     """
     with _opened(source) as here:
-        if query.is_directory(target):
+        if reading.is_directory(target):
             with _opened(target) as there:
                 note(target, "changed")
                 _Copy(there, keep_owner=keep_owner, keep_set_id=keep_set_id).content(here, there, source, target)
@@ -172,10 +172,10 @@ def require_copyable(source: str) -> None:
     """Raise the PathRefused of `copy_tree` for an entry that is neither file, directory nor link."""
     with _opened(source):
         pass
-    for folder, _, names in query.walk(source):
+    for folder, _, names in reading.walk(source):
         for name in names:
             path = os.path.join(folder, name)
-            mode = query.lstat(path).st_mode
+            mode = reading.lstat(path).st_mode
             if not stat.S_ISLNK(mode):
                 _require_regular(mode, path)
 
@@ -300,9 +300,9 @@ def _clear(name: str, folder: int) -> None:
 
 def move(source: str, target: str) -> None:
     """Move a file or a tree, across file systems too; into a directory ``target``, or FileExistsError if taken."""
-    if query.is_directory(target):
+    if reading.is_directory(target):
         target = os.path.join(target, os.path.basename(source.rstrip("/")))
-        if query.lexists(target):
+        if reading.lexists(target):
             raise FileExistsError(errno.EEXIST, f"Destination path '{target}' already exists")
     try:
         change.rename(source, target)
@@ -315,9 +315,9 @@ def move(source: str, target: str) -> None:
 def _move_across(source: str, target: str) -> None:
     if f"{os.path.realpath(target)}/".startswith(f"{os.path.realpath(source)}/"):  # it would be removed with the source
         raise OSError(errno.EINVAL, f"Cannot move '{source}' into itself '{target}'")
-    found = query.lstat(source)
+    found = reading.lstat(source)
     if stat.S_ISLNK(found.st_mode):
-        change.symlink(query.readlink(source), target)
+        change.symlink(reading.readlink(source), target)
         change.remove(source)
     elif stat.S_ISDIR(found.st_mode):
         copy_tree(source, target, keep_owner=True)

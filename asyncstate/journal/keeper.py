@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import AsyncStateError, JournalError
 from asyncstate.journal.entry import Header, end_line, entry_of
-from asyncstate.journal.folder import keep_plan, log_path, make_folder, remove_run
-from asyncstate.journal.log import RunLog
+from asyncstate.journal.log import RunLog, keep_plan, log_path, make_folder, remove_run
 from asyncstate.journal.store import end_run, tidy
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded

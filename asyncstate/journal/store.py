@@ -28,7 +28,7 @@ from asyncstate.journal.entry import (
     read_header,
     whole_lines,
 )
-from asyncstate.journal.folder import (
+from asyncstate.journal.log import (
     ENDED,
     FOLDER,
     SUFFIX,
@@ -174,7 +174,7 @@ class Journal:
 
     def plan(self, run_id: str) -> PlanRecord:
         """Return the plan's record of a run. Raises JournalError if it was not kept, or is damaged."""
-        from asyncstate.plans.document import decode  # noqa: PLC0415 - few readers want it
+        from asyncstate.plans.record import decode  # noqa: PLC0415 - few readers want it
 
         try:
             return decode(self.plan_bytes(run_id), f"the plan of run {run_id}", "The run can only be applied anew")

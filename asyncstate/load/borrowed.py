@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import RaisedElsewhere
-from asyncstate.load.claims import claims_of
 from asyncstate.load.folders import PluginFile, PluginFolder, scan
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
+from asyncstate.load.virtual import claims_of
 from asyncstate.logs import get_logger
 from asyncstate.model.chunk import LANE
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders.context import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
 from asyncstate.interfaces import functions_of, interface_of
-from asyncstate.load.claims import claims_of
 from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, scan
 from asyncstate.load.imports import import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
-from asyncstate.load.virtual import Verdict, evaluate, exported_functions
+from asyncstate.load.virtual import Verdict, claims_of, evaluate, exported_functions
 from asyncstate.logs import get_logger
 from asyncstate.nearest import near_miss, nearest
 

@@ -11,7 +11,6 @@ from asyncstate._version import __version__
 from asyncstate.data.limits import rare_collections
 from asyncstate.model.encode import encoded, plain, utf8
 from asyncstate.model.plan import NodeKind
-from asyncstate.plans.document import encode_pieces
 from asyncstate.plans.key import MARK, canonical
 from asyncstate.plans.record import (
     VERSION,
@@ -22,6 +21,7 @@ from asyncstate.plans.record import (
     NodeRecord,
     PlanRecord,
     Selection,
+    encode_pieces,
 )
 from asyncstate.redact.redacted_plan import RedactedPlan
 

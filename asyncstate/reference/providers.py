@@ -12,11 +12,10 @@ from asyncstate.errors import LoaderError
 from asyncstate.interfaces import Interface, functions_of, interface_of
 from asyncstate.interfaces import grain as grain_of
 from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
-from asyncstate.load.claims import claims_of, returned_names
 from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.folders import PluginFile, bundled_folder, plugin_folders, scan
 from asyncstate.load.imports import import_plugin, plugin_lock
-from asyncstate.load.virtual import exported_functions
+from asyncstate.load.virtual import claims_of, exported_functions, returned_names
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

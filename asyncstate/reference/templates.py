@@ -23,7 +23,7 @@ from asyncstate.render.jinja_options import options_of, read_header
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
     from asyncstate.load.host import PluginHost
     from asyncstate.render.jinja_options import Source
     from asyncstate.sources.fileclient import FileClient

@@ -31,7 +31,7 @@ from asyncstate.run.chunk.retry import RetryPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.reference.kinds import Kind

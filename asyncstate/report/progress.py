@@ -21,7 +21,7 @@ from asyncstate.model.result import changes_something, was_held_back
 from asyncstate.report.blockers import Needs
 from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import clean, count, one_line, short_time
-from asyncstate.run.announce import Onlooker
+from asyncstate.run.recorder import Onlooker
 
 if TYPE_CHECKING:
     from collections.abc import Callable

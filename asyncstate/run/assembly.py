@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.redact import Secrets
     from asyncstate.run.dispatch import Dispatch, Elsewhere
+    from asyncstate.run.keeping import PlanRecords
     from asyncstate.run.options import RunOptions
-    from asyncstate.run.records import PlanRecords
     from asyncstate.run.resumed import ResumedDispatch
 
 

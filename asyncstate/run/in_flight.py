@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
-    from asyncstate.run.announce import Announcer
     from asyncstate.run.machine import Machine, Work
-    from asyncstate.run.recorder import Recorder
+    from asyncstate.run.recorder import Announcer, Recorder
 
 _CHECK = NodeKind.CHECK
 LONG = 10.0

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from asyncstate.logs.fields import RunFields
     from asyncstate.model.plan import Plan
-    from asyncstate.run.announce import Announcer
     from asyncstate.run.dispatch import Fetch, Fetcher
     from asyncstate.run.machine import Machine
+    from asyncstate.run.recorder import Announcer
 
 _GROUP = NodeKind.GROUP
 _TURN = 0.002

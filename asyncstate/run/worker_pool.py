@@ -38,12 +38,11 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.announce import Announcer
     from asyncstate.run.dispatch import Dispatch, Elsewhere, SharedWork
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.options import RunOptions
     from asyncstate.run.prefetcher import Prefetcher
-    from asyncstate.run.recorder import Recorder
+    from asyncstate.run.recorder import Announcer, Recorder
     from asyncstate.run.story import MachineStalled
 
 _CHUNK = NodeKind.CHUNK

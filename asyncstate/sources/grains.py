@@ -18,7 +18,7 @@ from asyncstate.data.merging import merged_deeply
 from asyncstate.errors import ConfigError, PathRefused, meant_for_program, place_in_plugin
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import plain
-from asyncstate.sources import grains_hardware, grains_network, grains_os
+from asyncstate.sources import grains_hardware, grains_os
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,8 +47,8 @@ def core_grains(root: str = "/") -> dict[str, Any]:
     grains |= grains_hardware.disk_grains(root)
     grains |= grains_hardware.gpu_grains(root)
     grains |= grains_hardware.boot_grains(root)
-    grains |= grains_network.name_grains(grains["nodename"], root)
-    grains |= grains_network.address_grains(grains["fqdn"], root)
+    grains |= grains_hardware.name_grains(grains["nodename"], root)
+    grains |= grains_hardware.address_grains(grains["fqdn"], root)
     grains |= _process_grains()
     grains |= grains_os.locale_grains()
     return grains

@@ -11,7 +11,7 @@ import pytest
 from asyncstate.cli.saved_plan import require_same
 from asyncstate.errors import PlanError
 from asyncstate.journal.store import Journal
-from asyncstate.plans.document import decode
+from asyncstate.plans.record import decode
 
 WEB = """\
 conf:
@@ -276,7 +276,7 @@ def test_show_diff_as_a_picture(run, saved, tree):
 
 
 def test_a_plan_that_could_not_be_read_is_not_written(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("asyncstate.plans.document.LARGEST", 100)
+    monkeypatch.setattr("asyncstate.plans.record.LARGEST", 100)
     done = run("apply", "web", "--test", "--plan-out", tmp_path / "web.plan")
     assert done.returncode == 74
     assert "this plan cannot be read" in done.stderr

@@ -10,8 +10,8 @@ import pytest
 from plugin_trees import PluginTree
 
 from asyncstate.interfaces import Interface, functions_of
-from asyncstate.load.claims import claims_of
 from asyncstate.load.folders import bundled_folder, scan
+from asyncstate.load.virtual import claims_of
 from asyncstate.reference.interface_source import interface_source
 from asyncstate.reference.providers import (
     bundled_interfaces,

@@ -8,7 +8,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError
-from asyncstate.journal.folder import logs_in
+from asyncstate.journal.log import logs_in
 from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, RunFinished
 

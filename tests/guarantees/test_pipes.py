@@ -9,8 +9,8 @@ from asyncstate import StateRuntime
 from asyncstate.config import Settings, load_settings
 from asyncstate.data import host
 from asyncstate.errors import PathRefused
-from asyncstate.load.claims import claims_of
 from asyncstate.load.folders import PluginFile, PluginFolder
+from asyncstate.load.virtual import claims_of
 
 
 def _rendered(path):

@@ -8,8 +8,8 @@ import pytest
 
 from asyncstate.config import Settings
 from asyncstate.journal.entry import Header
-from asyncstate.journal.folder import logs_in
 from asyncstate.journal.keeper import Keeper
+from asyncstate.journal.log import logs_in
 from asyncstate.journal.store import Journal, tidy
 from asyncstate.model.event import RunFinished, RunStarted
 

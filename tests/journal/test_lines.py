@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.journal.entry import read_event
-from asyncstate.journal.lines import finished_line, started_line
+from asyncstate.journal.entry import finished_line, read_event, started_line
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from asyncstate.config import Settings
 from asyncstate.journal import store
 from asyncstate.journal.entry import Header
-from asyncstate.journal.folder import logs_in
 from asyncstate.journal.keeper import Keeper
+from asyncstate.journal.log import logs_in
 from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted
 

@@ -14,13 +14,11 @@ import pytest
 from asyncstate.config import Settings
 from asyncstate.errors import JournalError, PathRefused
 from asyncstate.journal.entry import Header
-from asyncstate.journal.folder import ENDED, log_path, logs_in
 from asyncstate.journal.keeper import Keeper
+from asyncstate.journal.log import ENDED, log_path, logs_in
 from asyncstate.journal.store import Journal, tidy
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted, encode_event
-from asyncstate.plans import document
-from asyncstate.plans.document import encode
-from asyncstate.plans.record import VERSION, PlanRecord
+from asyncstate.plans.record import VERSION, PlanRecord, encode
 
 ROW = {"name": "n", "result": True, "changes": {"a": 1}, "comment": "", "start_time": "", "duration": 1.0}
 
@@ -476,7 +474,7 @@ def test_a_file_of_the_journal_without_an_end_takes_no_memory(keep, settings, su
 def test_a_run_has_a_plan_that_is_too_large_for_a_plan_file(journal, keep, monkeypatch):
     record = PlanRecord(version=VERSION, program="x" * 200)
     keep("aa11", plan=("key", encode(record)))
-    monkeypatch.setattr(document, "LARGEST", 100)
+    monkeypatch.setattr(record, "LARGEST", 100)
     assert journal().plan("aa11") == record
 
 

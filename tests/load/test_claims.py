@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from plugin_trees import rewrite, write
 
-from asyncstate.load.claims import claims_of
 from asyncstate.load.folders import PluginFile, PluginFolder
+from asyncstate.load.virtual import claims_of
 
 
 def plugin(path):

@@ -6,9 +6,9 @@ from plans import PlanBuilder
 
 from asyncstate.errors import PlanError
 from asyncstate.model.result import Outcome
-from asyncstate.plans import document
-from asyncstate.plans.document import decode, encode
+from asyncstate.plans import record
 from asyncstate.plans.key import Key
+from asyncstate.plans.record import decode, encode
 from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact import Secrets
 from asyncstate.run.machine import Machine
@@ -49,13 +49,13 @@ def test_what_is_no_plan_is_one_clear_error(data, said):
 
 
 def test_a_huge_document_is_refused_unread(monkeypatch):
-    monkeypatch.setattr(document, "LARGEST", 1000)
+    monkeypatch.setattr(record, "LARGEST", 1000)
     with pytest.raises(PlanError, match="it has more than"):
-        document.require_bounds(b" " * 1001, "x")
-    document.require_bounds(b" " * 1000, "x")
-    monkeypatch.setattr(document, "_MOST_VALUES", 100)
+        record.require_bounds(b" " * 1001, "x")
+    record.require_bounds(b" " * 1000, "x")
+    monkeypatch.setattr(record, "_MOST_VALUES", 100)
     with pytest.raises(PlanError, match="more than 100 values"):
-        document.require_bounds(b"[" * 101, "x")
+        record.require_bounds(b"[" * 101, "x")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from strategies import high_data
 from trees import FakeStates, compiler
 
 from asyncstate.model.result import Outcome
-from asyncstate.plans.document import decode, encode
 from asyncstate.plans.key import Key
-from asyncstate.plans.record import PlanRecord
+from asyncstate.plans.record import PlanRecord, decode, encode
 from asyncstate.plans.recording import PlanRecorder, Treatment
 from asyncstate.redact import Secrets
 from asyncstate.run.machine import Machine

@@ -17,7 +17,7 @@ from recorded_states import recorded
 from tables import rows
 
 from asyncstate.cli import main
-from asyncstate.compile.low.draft import Draft
+from asyncstate.compile.low.lowstate import Draft
 from asyncstate.config import Settings
 from asyncstate.reference.entries import entries, example_of
 from asyncstate.reference.judgements import DIGESTS

@@ -6,7 +6,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.journal.entry import whole_lines
-from asyncstate.journal.folder import log_path, make_folder
+from asyncstate.journal.log import log_path, make_folder
 from asyncstate.journal.store import Journal, tidy
 from asyncstate.run.earlier_runs import EarlierRuns
 

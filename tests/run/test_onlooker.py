@@ -5,7 +5,7 @@ from fake_host import FakeHost, row, run
 from plans import PlanBuilder
 
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished
-from asyncstate.run.announce import Onlooker
+from asyncstate.run.recorder import Onlooker
 
 
 class Counted(Onlooker):

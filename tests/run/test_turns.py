@@ -16,11 +16,11 @@ from plans import PlanBuilder
 
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted
 from asyncstate.model.result import Outcome
-from asyncstate.run import announce
+from asyncstate.run import recorder
 from asyncstate.run.engine import Engine
 from asyncstate.run.options import RunOptions
 
-MANY = 3 * announce._AT_ONCE
+MANY = 3 * recorder._AT_ONCE
 
 
 @st.composite
@@ -56,7 +56,7 @@ def watched(plan, width, at_once, act=None, cancel_at=None):
         return engine
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(announce, "_AT_ONCE", at_once)
+        patch.setattr(recorder, "_AT_ONCE", at_once)
         run_engine(make, act)
     return events
 
@@ -133,7 +133,7 @@ async def test_all_workers_together_send_the_events_of_one_turn(width):
     await Engine(fan_out(), FakeDispatch(), RunOptions(run_id="r", concurrency=width), [observe]).run()
     looks.cancel()
     assert sum(turns) == MANY
-    assert max(turns) <= announce._AT_ONCE
+    assert max(turns) <= recorder._AT_ONCE
 
 
 def test_states_that_another_host_releases_are_announced_at_once_although_every_slot_is_taken():

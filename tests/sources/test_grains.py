@@ -9,7 +9,7 @@ from installed_salt import Site, installed_salt
 from record_answers import recorded
 
 from asyncstate.errors import ConfigError
-from asyncstate.sources import grains_hardware, grains_network, grains_os
+from asyncstate.sources import grains_hardware, grains_os
 from asyncstate.sources.grains import core_grains, gather, load_grains_file
 from asyncstate.sources.machine import which
 
@@ -217,14 +217,14 @@ def test_names_come_from_hosts(system):
         "etc/hosts": "127.0.0.1 localhost\n127.0.1.1 web1.example.com web1 # me\nfd00::9 web1.example.com\n\n",
         "etc/machine-id": "abc\n",
     })  # fmt: skip
-    grains = grains_network.name_grains("web1", root)
+    grains = grains_hardware.name_grains("web1", root)
     assert grains == {
         "localhost": "web1", "fqdn": "web1.example.com", "host": "web1", "domain": "example.com", "fqdns": [],
         "machine_id": "abc",
     }  # fmt: skip
-    addresses = grains_network.address_grains("web1.example.com", root)
+    addresses = grains_hardware.address_grains("web1.example.com", root)
     assert (addresses["fqdn_ip4"], addresses["fqdn_ip6"]) == (["127.0.1.1"], ["fd00::9"])
-    assert grains_network.name_grains("db.other.org", root)["domain"] == "other.org"
+    assert grains_hardware.name_grains("db.other.org", root)["domain"] == "other.org"
 
 
 def test_gateways_and_resolver(system):
@@ -234,13 +234,13 @@ def test_gateways_and_resolver(system):
         "proc/net/ipv6_route": f"{'0' * 32} 00 {'0' * 32} 00 fd{'0' * 29}1 00000400 2 0 00000003 eth0\n",
         "etc/resolv.conf": "# x\nnameserver 10.0.0.1\nnameserver fe80::1%eth0\nsearch a.example b.example\noptions ndots:2\n",
     })  # fmt: skip
-    grains = grains_network.address_grains("x", root)
+    grains = grains_hardware.address_grains("x", root)
     assert (grains["ip4_gw"], grains["ip6_gw"], grains["ip_gw"]) == ("192.0.2.1", "fd00::1", True)
     assert grains["dns"]["ip4_nameservers"] == ["10.0.0.1"]
     assert grains["dns"]["ip6_nameservers"] == ["fe80::1%eth0"]
     assert grains["dns"]["search"] == ["a.example", "b.example"]
     assert (
-        grains_network.address_grains("x", system({"proc/net/route": "", "proc/net/ipv6_route": ""}))["ip_gw"] is False
+        grains_hardware.address_grains("x", system({"proc/net/route": "", "proc/net/ipv6_route": ""}))["ip_gw"] is False
     )
 
 

@@ -17,8 +17,7 @@ from asyncstate.compile.graph.requisite_graph import REQUIRE, RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.verify import verify_high
-from asyncstate.compile.low.draft import UNSET, Draft
-from asyncstate.compile.low.lowstate import compile_low
+from asyncstate.compile.low.lowstate import UNSET, Draft, compile_low
 from asyncstate.compile.planning import Machine
 from asyncstate.data.packages import package_lists
 from asyncstate.errors import CompileError

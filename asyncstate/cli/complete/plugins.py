@@ -59,8 +59,8 @@ def _names(stem: str, path: str) -> list[str]:
     """Return the names that a plugin file provides according to its text: its own, or virtual ones."""
     import re
 
-    from asyncstate.load.claims import claims_of
     from asyncstate.load.folders import PluginFile, PluginFolder
+    from asyncstate.load.virtual import claims_of
 
     claims = claims_of(PluginFile(stem, path, PluginFolder(os.path.dirname(path))))
     if claims.name:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.order import SerialOrder
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
 
 ALONE = {
     "no_log": "it says no_log: the row of a common call would name it",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
 
 _SHOWN = 20
 """The number of links of a cycle that are shown. The rest is only counted."""

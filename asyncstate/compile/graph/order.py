@@ -14,7 +14,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.graph.requisite_graph import PREREQUIRED, REQUIRE, SET_MEMBER
-from asyncstate.compile.low.draft import UNSET
+from asyncstate.compile.low.lowstate import UNSET
 from asyncstate.model.plan import NodeKind
 from asyncstate.nearest import did_you_mean, nearest
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
 
 LAST = 1_000_000
 """The distance of ``last`` from the cap; negative orders count down from there."""

@@ -14,7 +14,7 @@ from asyncstate.model.requisite import RequisiteKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
 
 KINDS = tuple(RequisiteKind)
 REQUIRE = RequisiteKind.REQUIRE.weight

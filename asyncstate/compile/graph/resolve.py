@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.compile.high.highstate import HighData
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
 
 SET_THRESHOLD = 8
 """A reference with this many targets or more goes through a SET node instead of one edge for each target."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.compile.graph.order import LAST
 from asyncstate.compile.high.highstate import FIRST_AUTO_ORDER
-from asyncstate.compile.low.draft import UNSET
+from asyncstate.compile.low.lowstate import UNSET
 from asyncstate.model.dag import FILE_ORDER, STAGE
 from asyncstate.model.plan import Node, NodeKind
 from asyncstate.value import Value
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
 
 
 class Stages(Value):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
     from asyncstate.load.plugin import Expected, LoadedFunction, LoadedModule
 
 UNKNOWN_FUNCTION = "E401"

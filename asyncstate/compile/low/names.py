@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
 
 NamedEntry = Any
 """A name, or ``{name: [{argument: value}, …]}`` with arguments for this name only."""

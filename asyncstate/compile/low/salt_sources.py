@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low.draft import Draft
+    from asyncstate.compile.low.lowstate import Draft
     from asyncstate.model.chunk import LowChunk
     from asyncstate.sources.fileclient import FileClient
 

@@ -10,7 +10,7 @@ from trees import declared, ids, plan, sets_of, warnings, wired
 
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.order import order_cap, settle_orders
-from asyncstate.compile.low.draft import UNSET, Draft
+from asyncstate.compile.low.lowstate import UNSET, Draft
 from asyncstate.model.plan import NodeKind
 
 HUGE = "1" + "0" * 400

@@ -7,7 +7,7 @@ from tables import rows
 from trees import FakeStates, declared, edges, messages, mistakes, plan, requisites, warnings, wired
 
 from asyncstate.compile.graph.resolve import SET_THRESHOLD, TargetIndex
-from asyncstate.compile.low.draft import UNSET, Draft
+from asyncstate.compile.low.lowstate import UNSET, Draft
 from asyncstate.errors import Issue
 from asyncstate.model.plan import NodeKind
 

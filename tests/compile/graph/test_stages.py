@@ -11,7 +11,7 @@ from trees import WATCHING, compiler, edges, ids, plan, reachable, wired
 from asyncstate.compile.graph.order import LAST
 from asyncstate.compile.graph.stages import Stages, add_stages, effective_stages
 from asyncstate.compile.high.highstate import FIRST_AUTO_ORDER
-from asyncstate.compile.low.draft import UNSET
+from asyncstate.compile.low.lowstate import UNSET
 from asyncstate.model.dag import FILE_ORDER, STAGE, Dag
 from asyncstate.model.plan import NodeKind
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from trees import compiler
 
-from asyncstate.compile.low.draft import Draft
+from asyncstate.compile.low.lowstate import Draft
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.dunders.context import CallContext
 from asyncstate.load.loader import LazyLoader
