@@ -29,8 +29,7 @@ from asyncstate.process.ending import reaper, release
 from asyncstate.process.lineage import ThreadChildren, ticks
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.run.affinity import LoopAffinity
-from asyncstate.run.loop_end import loop_bound
+from asyncstate.run.event_loop import LoopAffinity, loop_bound
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class StateRuntime:
 
     async def __aexit__(self, *_error: object) -> None:
         """Cancel all active runs, wait for their end and that of cut-off calls, and release the event loop."""
-        from asyncstate.run.cleanup import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
+        from asyncstate.run.lock import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
 
         try:
             for run in tuple(self._runs):

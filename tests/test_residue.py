@@ -23,8 +23,7 @@ from asyncstate.filesystem.replacement import Replacement
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import look_at, start
-from asyncstate.run.cleanup import clear_cut_off, clear_residue
-from asyncstate.run.lock import RunLock
+from asyncstate.run.lock import RunLock, clear_cut_off, clear_residue
 
 KILLED = """
 import os, signal, subprocess, sys

@@ -31,7 +31,7 @@ from asyncstate.cli.interrupts import (
 from asyncstate.errors import ConfigError
 from asyncstate.logs import get_logger
 from asyncstate.process.descriptors import spare_memory
-from asyncstate.run.timer import Timer
+from asyncstate.run.event_loop import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

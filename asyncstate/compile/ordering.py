@@ -10,12 +10,11 @@ from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND
 from asyncstate.compile.high.highstate import HighData
-from asyncstate.compile.high.remote import take_remote
 from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import MISSING_ARGUMENT, check_arguments
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
-from asyncstate.model.requisite import FLEET_KEYWORDS, FLEET_LANE, FLEET_ORDER
+from asyncstate.model.requisite import FLEET_KEYWORDS, FLEET_LANE, FLEET_ORDER, HOST
 from asyncstate.model.rules import ANY, Silenced
 from asyncstate.value import Value
 
@@ -121,13 +120,12 @@ class Ordering:
             from asyncstate.compile.high.extend import reconcile_extends  # noqa: PLC0415 - where there are any
 
             reconcile_extends(high, findings)
-        remote = take_remote(
-            high,
-            findings,
-            own=str(self._opts.get("id") or ""),
-            refused=not self._allows_remote,
-            disabled=self._disabled_requisites,
-        )
+        remote: RemoteReferences = {}
+        if _may_name_hosts(high.data):
+            from asyncstate.compile.high.remote import take_remote  # noqa: PLC0415 - as found
+
+            own, refused = str(self._opts.get("id") or ""), not self._allows_remote
+            remote = take_remote(high, findings, own=own, refused=refused, disabled=self._disabled_requisites)
         referring = verify_high(high, findings)
         if findings.errors:
             high = sound_part(high)
@@ -166,6 +164,18 @@ class Ordering:
         resolver.resolve()
         settle_orders(drafts, high.findings)
         return graph
+
+
+def _may_name_hosts(data: Any) -> bool:
+    """Whether high data has references with a host, or other lists of mappings with such a key."""
+    for body in data.values() if isinstance(data, dict) else ():
+        for arguments in body.values() if isinstance(body, dict) else ():
+            for argument in arguments if type(arguments) is list else ():
+                for references in argument.values() if type(argument) is dict else ():
+                    for reference in references if type(references) is list else ():
+                        if type(reference) is dict and HOST in reference:
+                            return True
+    return False
 
 
 def _alone(id_: Any, body: dict[str, Any], findings: Findings) -> list[Draft]:

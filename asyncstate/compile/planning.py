@@ -9,8 +9,6 @@ from msgspec import structs
 from asyncstate.compile.effects.footprint import Footprints, add_footprints
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
-from asyncstate.compile.graph.stages import add_file_order, add_stages, effective_stages
-from asyncstate.compile.high.remote import remote_requisites
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
 from asyncstate.model.chunk import MOD_AGGREGATE, MOD_TRANSACTION
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.ordering import Ordered
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
+    from asyncstate.model.requisite import RemoteRequisite
     from asyncstate.sources.fileclient import FileClient
 
 _STEPS = "salt"
@@ -103,7 +102,11 @@ class Planning(Value):
             from asyncstate.compile.graph.restrict import restrict  # noqa: PLC0415 - as asked for
 
             serial = restrict(graph, serial, only_ids, where)
-        stages = effective_stages(graph, serial, order.cap)
+        stages = None
+        if not all(draft.automatic for draft in graph.drafts):
+            from asyncstate.compile.graph.stages import add_stages, effective_stages  # noqa: PLC0415 - where orders are given
+
+            stages = effective_stages(graph, serial, order.cap)
         serial, alone = self._aggregate(ordered, serial, stages)
         order.forget_keys()
         builder = PlanBuilder(graph, serial, order)
@@ -118,8 +121,13 @@ class Planning(Value):
             transactions.add_groups()
             refused |= transactions.refused
         silence(findings, self.opts, self.file_client)
+        remote: tuple[RemoteRequisite, ...] = ()
+        if ordered.remote:
+            from asyncstate.compile.high.remote import remote_requisites  # noqa: PLC0415 - where there are any
+
+            remote = remote_requisites(ordered.remote, builder.chunks, can_watch=self.capabilities.can_watch)
         return builder.finish(
-            remote=remote_requisites(ordered.remote, builder.chunks, can_watch=self.capabilities.can_watch),
+            remote=remote,
             listening=ordered.listening,
             rows={**ordered.disabled, **ordered.listening.rows},
             findings=findings,
@@ -161,6 +169,8 @@ class Planning(Value):
             if transactions is not None:
                 transactions.refuse_all()
             if mode == FILE_ORDER:
+                from asyncstate.compile.graph.stages import add_file_order  # noqa: PLC0415 - as asked for
+
                 add_file_order(builder)
             return {}, None
         footprints = self._footprints(builder.chunks, findings)

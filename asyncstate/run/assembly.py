@@ -9,8 +9,8 @@ from asyncstate.errors import ConfigError
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.chunk.ahead import Ahead
 from asyncstate.run.chunk.local import LocalDispatch
-from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.engine import Engine
+from asyncstate.run.event_loop import LoopWatch
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from asyncstate.model.event import RunFinished, RunStarted
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, out_of_time, was_held_back
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
+from asyncstate.run.event_loop import Timer
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.recorder import Announcer, Recorder
-from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
 from asyncstate.value import Value
 

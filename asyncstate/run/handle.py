@@ -15,9 +15,8 @@ import anyio
 from asyncstate.config.values import checked
 from asyncstate.filesystem.replacement import UNSYNCED
 from asyncstate.model.result import GAVE_UP
-from asyncstate.run.cleanup import clear_cut_off, is_anything_cut_off
-from asyncstate.run.lock import RunLock, import_backend
-from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
+from asyncstate.run.event_loop import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
+from asyncstate.run.lock import RunLock, clear_cut_off, import_backend, is_anything_cut_off
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.result import Row, RunReport
-    from asyncstate.run.affinity import LoopAffinity
     from asyncstate.run.engine import Engine
+    from asyncstate.run.event_loop import LoopAffinity
 
 
 class Feed:

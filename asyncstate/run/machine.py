@@ -24,7 +24,6 @@ import msgspec
 
 from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.model.result import Outcome
-from asyncstate.model.walk import stands_for
 from asyncstate.run.gate import Verdict
 from asyncstate.run.outcomes import Outcomes
 
@@ -440,6 +439,10 @@ def _listeners(plan: Plan) -> list[int]:
 
 def _need_others(plan: Plan) -> frozenset[int]:
     """Return the chunks with a requisite on a state of another host."""
+    if not any(node.kind is _REMOTE for node in plan.nodes):
+        return frozenset()
+    from asyncstate.model.walk import stands_for  # noqa: PLC0415 - few runs are across hosts
+
     return frozenset(
         chunk
         for chunk, requisites in enumerate(plan.requisites)

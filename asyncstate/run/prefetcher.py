@@ -28,7 +28,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.walk import stands_for
 from asyncstate.run.dispatch import GRACE, Fetched
-from asyncstate.run.loop_end import unwind
+from asyncstate.run.event_loop import unwind
 from asyncstate.run.outcomes import DECIDING
 
 if TYPE_CHECKING:

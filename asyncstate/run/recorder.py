@@ -17,7 +17,6 @@ from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkSta
 from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import STATE_RAN, RunReport
-from asyncstate.model.walk import edges_beyond, is_grouped
 from asyncstate.run.dispatch import SharedWork
 from asyncstate.run.rows import CarriedRow, number_rows, sub_rows
 
@@ -231,7 +230,8 @@ class Announcer:
         plan = machine.plan
         after = tag
         edges: dict[int, _Reasons] = {}
-        yield from _edges(machine, node, released, edges)
+        if released:
+            yield from _edges(machine, node, released, edges)
         if plan.nodes[node].kind is NodeKind.GROUP:
             after = self._groups.pop(node, "")
         for other in released:
@@ -258,6 +258,8 @@ _Reasons = tuple[tuple[str, ...], tuple[str, ...]]
 
 def _edges(machine: Machine, node: int, released: list[int], found: dict[int, _Reasons]) -> Iterator[bool]:
     """Find why nodes waited for ``node``, edge by edge: the labels of edges from it, or from sets it completed."""
+    from asyncstate.model.walk import edges_beyond, is_grouped  # noqa: PLC0415 - where a state waited for another
+
     dag, nodes = machine.plan.dag, machine.plan.nodes
     found.update(dict.fromkeys(released, ((), ())))
 

@@ -27,9 +27,8 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, Outcome
 from asyncstate.process.descriptors import places
 from asyncstate.run.dispatch import GRACE
+from asyncstate.run.event_loop import Timer, close_task, unwind
 from asyncstate.run.in_flight import LONG, InFlight
-from asyncstate.run.loop_end import close_task, unwind
-from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -19,7 +19,7 @@ from cut_site import COMPILING, Site, table
 
 from asyncstate.journal.store import Journal
 from asyncstate.model.result import GAVE_UP
-from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED
+from asyncstate.run.event_loop import LOOP_CLOSED, PROGRAM_ENDED
 
 PROGRAM = Path(sys.executable).with_name("asyncstate")
 DRIVER = Path(__file__).parents[1] / "support" / "ending_program.py"

@@ -474,7 +474,7 @@ def test_a_file_of_the_journal_without_an_end_takes_no_memory(keep, settings, su
 def test_a_run_has_a_plan_that_is_too_large_for_a_plan_file(journal, keep, monkeypatch):
     record = PlanRecord(version=VERSION, program="x" * 200)
     keep("aa11", plan=("key", encode(record)))
-    monkeypatch.setattr(record, "LARGEST", 100)
+    monkeypatch.setattr("asyncstate.plans.record.LARGEST", 100)
     assert journal().plan("aa11") == record
 
 

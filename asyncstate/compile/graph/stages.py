@@ -37,11 +37,9 @@ class Stages(Value):
     last: float
 
 
-def effective_stages(graph: RequisiteGraph, serial: Sequence[int], cap: int) -> Stages | None:
-    """Return the stage of each node: the smallest of its own and its dependents'. None without explicit orders."""
+def effective_stages(graph: RequisiteGraph, serial: Sequence[int], cap: int) -> Stages:
+    """Return the stage of each node: the smallest of its own and its dependents'."""
     drafts = graph.drafts
-    if all(draft.automatic for draft in drafts):
-        return None
     numbered = any(draft.automatic and draft.order is not UNSET for draft in drafts)
     common = float(FIRST_AUTO_ORDER if numbered else cap)
     own = [common if draft.automatic else _explicit(draft, cap) for draft in drafts]

@@ -6,6 +6,7 @@ For that, arguments are collected, ``names`` expanded, and disabled states remov
 from __future__ import annotations
 
 import fnmatch
+from copy import copy as copied
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.load.plugin import described
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.highstate import HighData
-    from asyncstate.compile.low.names import NamedEntry
     from asyncstate.model.chunk import Lines
 
 
@@ -155,8 +155,6 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
             if names is None:
                 drafts.append(draft)
             else:
-                from asyncstate.compile.low.names import expand_names  # noqa: PLC0415 - few states have some
-
                 drafts.extend(expand_names(draft, names, findings))
     if disabled_patterns:
         result.drafts = [draft for draft in drafts if not _is_disabled(draft, disabled_patterns, result.disabled)]
@@ -224,3 +222,76 @@ def _is_disabled(draft: Draft, patterns: Sequence[str], rows: dict[str, dict[str
             }
             return True
     return False
+
+
+NamedEntry = Any
+"""A name, or ``{name: [{argument: value}, …]}`` with arguments for this name only."""
+
+STEP = 10000.0
+"""The n-th name runs n/10000 after the order of its state."""
+
+_COLLECTIONS = (dict, list, set)
+"""Types that YAML may give instead of a name."""
+
+
+def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) -> list[Draft]:
+    """Return one draft for each distinct entry. An entry may override any argument, also ``name`` and ``order``.
+
+    Two entries with the same tag are one state: the later entry, in the position of the first.
+    """
+    copies: dict[Any, Draft] = {}
+    for position, entry in enumerate(_distinct(entries), 1):
+        copy = copied(draft)
+        copy.args = dict(draft.args)
+        if isinstance(entry, dict):
+            if not entry:
+                continue
+            copy.name, overrides = next(iter(entry.items()))
+            _with_overrides(copy, overrides, findings)
+        else:
+            copy.name = entry
+        if isinstance(copy.name, _COLLECTIONS):
+            message = f"The name {copy.name} of 'names' in state '{copy.id}' in SLS '{copy.sls}' needs to be a string"
+            findings.error_at("E213", message, draft.file, draft.line_of("names"))
+            continue
+        copy.fraction = position / STEP
+        copies[copy.name, copy.fun] = copy
+    return list(copies.values())
+
+
+def _distinct(entries: list[NamedEntry]) -> list[NamedEntry]:
+    """Drop repeated entries. Names are looked up in a set; the few entries with overrides are compared one by one."""
+    seen: set[Any] = set()
+    overriding: list[Any] = []
+    distinct = []
+    for entry in entries:
+        if isinstance(entry, _COLLECTIONS):
+            if entry in overriding:
+                continue
+            overriding.append(entry)
+        elif entry in seen:
+            continue
+        else:
+            seen.add(entry)
+        distinct.append(entry)
+    return distinct
+
+
+def _with_overrides(draft: Draft, overrides: Any, findings: Findings) -> None:
+    if not isinstance(overrides, list) or not all(isinstance(item, dict) for item in overrides):
+        message = (
+            f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be "
+            "a list of arguments"
+        )
+        hint = "write each argument as an item, with a dash"
+        findings.error_at("E213", message, draft.file, draft.line_of("names"), hint)
+        return
+    for override in overrides:
+        for key, value in override.items():
+            if key == "name":
+                draft.name = value
+            elif key == "order":
+                draft.order = value
+                draft.automatic = False
+            elif key != "fun":
+                draft.args[key] = value

@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
-    from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.chunk.views import RunningView
     from asyncstate.run.dispatch import Supervisor
+    from asyncstate.run.event_loop import LoopWatch
     from asyncstate.run.machine import Work
 
 _CHECK = NodeKind.CHECK

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.foresight import Foresight
-    from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.dispatch import SharedWork, Supervisor
+    from asyncstate.run.event_loop import LoopWatch
     from asyncstate.run.machine import Work
 
 

@@ -13,7 +13,7 @@ import asyncio
 from typing import TYPE_CHECKING, Self
 
 from asyncstate.run.dispatch import GRACE
-from asyncstate.run.timer import Timer
+from asyncstate.run.event_loop import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

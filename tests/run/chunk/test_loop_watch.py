@@ -14,7 +14,7 @@ from plans import PlanBuilder
 from asyncstate import Settings, StateRuntime
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.event import RunFinished
-from asyncstate.run.chunk.loop_watch import LoopWatch
+from asyncstate.run.event_loop import LoopWatch
 from asyncstate.run.options import RunOptions
 
 SEEN_AT_THE_LATEST = 30

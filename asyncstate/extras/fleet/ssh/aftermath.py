@@ -11,8 +11,7 @@ from typing import Final
 
 from asyncstate import filesystem, residue
 from asyncstate.errors import LockHeld
-from asyncstate.run.cleanup import end_residue
-from asyncstate.run.lock import RunLock
+from asyncstate.run.lock import RunLock, end_residue
 
 _LOCK_DIR: Final = "lock_dir"
 
