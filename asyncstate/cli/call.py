@@ -9,8 +9,7 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import config_options, data_option
-from asyncstate.cli.salt import COMMANDS, split_arguments
-from asyncstate.cli.settings import settings_from
+from asyncstate.cli.settings import COMMANDS, settings_from, split_arguments
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound
 
 if TYPE_CHECKING:

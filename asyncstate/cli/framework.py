@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate import extend
 from asyncstate.cli.console import Console
 from asyncstate.cli.overview import OWN, commands, overview
 from asyncstate.nearest import nearest
@@ -142,10 +141,12 @@ class Root(click.Group):
         """Import the module of a command and return its ``command``."""
         if cmd_name in OWN:
             module = f"asyncstate.cli.{cmd_name.replace('-', '_')}"
-        elif cmd_name in (added := extend.commands()):
-            _, _, module = added[cmd_name]
         else:
-            return None
+            from asyncstate import extend  # where the engine has no such command
+
+            if cmd_name not in (added := extend.commands()):
+                return None
+            _, _, module = added[cmd_name]
         command: click.Command = import_module(module).command
         return command
 
@@ -242,7 +243,7 @@ _TRIED = {
 
 def unknown_command(name: str, known: list[str], family: str = "") -> str:
     """Return the message that there is no such command, with a suggestion."""
-    from asyncstate.cli.salt import COMMANDS as SALT_COMMANDS
+    from asyncstate.cli.settings import COMMANDS as SALT_COMMANDS
 
     message = f"no such command: {family} {name}".replace(":  ", ": ")
     if not family and name in SALT_COMMANDS:

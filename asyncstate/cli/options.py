@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, console_of, option, run_option, selection_option, tree_option
-from asyncstate.cli.salt import MappingType
+from asyncstate.cli.settings import MappingType
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:

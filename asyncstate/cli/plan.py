@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli import apply
 from asyncstate.cli.framework import new_command
-from asyncstate.cli.salt import keyword, truth
+from asyncstate.cli.settings import keyword, truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

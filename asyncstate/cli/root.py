@@ -14,7 +14,7 @@ import click
 from asyncstate.cli.console import CHANGED, OUTPUT_LOST, Console, lasting_stderr
 from asyncstate.cli.framework import Root, general_options
 from asyncstate.cli.interrupts import Interrupted, check, in_words
-from asyncstate.cli.salt import OPTIONS as SALT_OPTIONS
+from asyncstate.cli.settings import OPTIONS as SALT_OPTIONS
 from asyncstate.errors import AsyncStateError, CompileError, Issue, LockHeld, RenderError
 
 if TYPE_CHECKING:

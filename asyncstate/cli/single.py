@@ -15,8 +15,7 @@ from asyncstate.cli.options import (
     test_option,
     wait_option,
 )
-from asyncstate.cli.salt import fold_keywords, split_arguments
-from asyncstate.cli.settings import settings_from
+from asyncstate.cli.settings import fold_keywords, settings_from, split_arguments
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from asyncstate.model.dag import FOOTPRINT
-from asyncstate.plans.key import canonical
+from asyncstate.plans.inputs import canonical
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

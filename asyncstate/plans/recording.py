@@ -11,7 +11,7 @@ from asyncstate._version import __version__
 from asyncstate.data.limits import rare_collections
 from asyncstate.model.encode import encoded, plain, utf8
 from asyncstate.model.plan import NodeKind
-from asyncstate.plans.key import MARK, canonical
+from asyncstate.plans.inputs import MARK, canonical
 from asyncstate.plans.record import (
     VERSION,
     ChunkRecord,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Node, Plan
-    from asyncstate.plans.key import Key
+    from asyncstate.plans.inputs import Key
     from asyncstate.redact import Secrets
 
 

@@ -18,8 +18,15 @@ from asyncstate.journal.entry import FAILHARD, UNDER_WAY, Header
 from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal
 from asyncstate.model.encode import plain
-from asyncstate.plans.inputs import content_of, contents_of, contents_of_plugins, digests_of, inputs_of, name_in_tree
-from asyncstate.plans.key import Key
+from asyncstate.plans.inputs import (
+    Key,
+    content_of,
+    contents_of,
+    contents_of_plugins,
+    digests_of,
+    inputs_of,
+    name_in_tree,
+)
 from asyncstate.plans.record import Selection
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.options import RunOptions, Traits

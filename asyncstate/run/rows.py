@@ -1,10 +1,15 @@
-"""Rows: make a well-formed row of the return or the exception of a state function."""
+"""Rows: make a well-formed row of the return or the exception of a state function.
+
+Plugins get views of them and of low data as ``__running__`` and ``__lowstate__``: the present state of the run, each
+access in a fresh copy, so that plugins may change what they get without an effect on the run.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from asyncstate.dunders import NOT_TOLD
 from asyncstate.dunders.proxies import is_mapping_dunder
@@ -16,10 +21,12 @@ from asyncstate.model.result import REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+
 
 _LISTEN_ERROR = "Listen_Error_|-"
 
@@ -380,3 +387,53 @@ def number_rows(
 
 _UNTIMED = {"__id__": None, "__sls__": None, "start_time": "00:00:00.000000", "duration": 0.0}
 """Defaults for rows without a call of a state, so that every row of a report has the same keys."""
+
+
+class RunningView(Mapping[str, "Row"]):
+    """The rows of the states that have finished so far, by tag.
+
+    A lookup also finds a state of another host that this one waits for, in ``elsewhere``. Iteration yields only the
+    rows of this host.
+    """
+
+    __slots__ = ("_elsewhere", "_rows")
+
+    def __init__(self, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]) -> None:
+        self._rows = rows
+        self._elsewhere = elsewhere
+
+    def __getitem__(self, tag: str) -> Row:
+        row: Row = fresh(self._rows[tag] if tag in self._rows else self._elsewhere[tag])
+        return row
+
+    def __contains__(self, tag: object) -> bool:
+        return tag in self._rows or tag in self._elsewhere
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._rows))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class LowStateView(Sequence[dict[str, Any]]):
+    """All low data of the run, in serial order."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, chunks: Sequence[LowChunk]) -> None:
+        self._chunks = chunks
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [chunk.as_low() for chunk in self._chunks[index]]
+        return self._chunks[index].as_low()
+
+    def __len__(self) -> int:
+        return len(self._chunks)

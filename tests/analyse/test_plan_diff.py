@@ -7,7 +7,7 @@ from plans import PlanBuilder
 from asyncstate.analyse.plan_diff import MOST, diff_data, diff_lines, summary, to_mermaid
 from asyncstate.model.encode import json_bytes
 from asyncstate.plans.comparison import compare
-from asyncstate.plans.key import Key
+from asyncstate.plans.inputs import Key
 from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact import Secrets
 from asyncstate.report.terminal import COLOURED, without_control

@@ -16,7 +16,7 @@ from asyncstate.borrow.failure import LostInSalt
 from asyncstate.borrow.workers import SaltWorkers
 from asyncstate.dunders.context import CallContext, CancelToken, SharedContext, current, observer
 from asyncstate.errors import CommandExecutionError, InvocationError, LoaderError, RunCancelled
-from asyncstate.run.chunk.views import RunningView
+from asyncstate.run.rows import RunningView
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import re
 import click
 import pytest
 
-from asyncstate.cli.salt import (
+from asyncstate.cli.settings import (
     MappingType,
     fold_keywords,
     keyword,

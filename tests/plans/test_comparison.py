@@ -8,7 +8,7 @@ from trees import compiler
 
 from asyncstate.model.encode import json_bytes
 from asyncstate.plans.comparison import Move, compare
-from asyncstate.plans.key import Key
+from asyncstate.plans.inputs import Key
 from asyncstate.plans.record import Inputs, Selection
 from asyncstate.plans.recording import PlanRecorder, Treatment
 from asyncstate.redact import Secrets

@@ -7,7 +7,7 @@ from plans import PlanBuilder
 from asyncstate.errors import PlanError
 from asyncstate.model.result import Outcome
 from asyncstate.plans import record
-from asyncstate.plans.key import Key
+from asyncstate.plans.inputs import Key
 from asyncstate.plans.record import decode, encode
 from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact import Secrets

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.errors import PlanError
-from asyncstate.plans.key import Key, canonical
+from asyncstate.plans.inputs import Key, canonical
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

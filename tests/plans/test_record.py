@@ -8,7 +8,7 @@ from strategies import high_data
 from trees import FakeStates, compiler
 
 from asyncstate.model.result import Outcome
-from asyncstate.plans.key import Key
+from asyncstate.plans.inputs import Key
 from asyncstate.plans.record import PlanRecord, decode, encode
 from asyncstate.plans.recording import PlanRecorder, Treatment
 from asyncstate.redact import Secrets

@@ -8,7 +8,7 @@ import re
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.salt import parse_value
+from asyncstate.cli.settings import parse_value
 from asyncstate.errors import CommandExecutionError, FunctionNotFound, InvocationError
 from asyncstate.extras.dropin.answer import FAILED, NO_SUCH_FUNCTION, Answer, Refused
 

@@ -86,7 +86,7 @@ def _state_docs(console: Console, settings: Settings, request: Request) -> dict[
 
 
 def _with_metadata(settings: Settings, request: Request, answer: Answer, jid: str) -> dict[str, Any]:
-    from asyncstate.cli.salt import parse_value
+    from asyncstate.cli.settings import parse_value
 
     told = {
         "jid": jid,

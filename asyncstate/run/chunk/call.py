@@ -33,8 +33,8 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release
-from asyncstate.run.chunk.views import LowStateView
 from asyncstate.run.rows import (
+    LowStateView,
     exception_row,
     failed_row,
     keep_deeds,
@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
-    from asyncstate.run.chunk.views import RunningView
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.event_loop import LoopWatch
     from asyncstate.run.machine import Work
+    from asyncstate.run.rows import RunningView
 
 _CHECK = NodeKind.CHECK
 _REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.model.chunk import EXCLUSIVE, LANE
 from asyncstate.run.chunk.call import Caller
 from asyncstate.run.chunk.invoke import Invoker
-from asyncstate.run.chunk.views import RunningView
 from asyncstate.run.dispatch import Findings, ModuleTraits
+from asyncstate.run.rows import RunningView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping

@@ -7,8 +7,8 @@ from fake_host import FakeHost, local_engine, row
 from plans import PlanBuilder
 
 from asyncstate.dunders.context import current
-from asyncstate.run.chunk.views import LowStateView, RunningView
 from asyncstate.run.engine import RunOptions
+from asyncstate.run.rows import LowStateView, RunningView
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from asyncstate.cli.options import (
     telemetry_options,
     together,
 )
-from asyncstate.cli.salt import MappingType
+from asyncstate.cli.settings import MappingType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

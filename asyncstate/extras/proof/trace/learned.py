@@ -13,7 +13,7 @@ import msgspec
 
 from asyncstate.compile.effects.observed import Observed
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
-from asyncstate.plans.key import canonical
+from asyncstate.plans.inputs import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

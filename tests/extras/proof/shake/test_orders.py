@@ -11,7 +11,7 @@ from trees import plan as compiled_plan
 from validating_machine import ValidatingMachine as Machine
 
 from asyncstate.extras.proof.shake.orders import Orders, Pair, culprits
-from asyncstate.plans.key import Key
+from asyncstate.plans.inputs import Key
 from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact import Secrets
 from asyncstate.run.options import shuffled
