@@ -310,6 +310,11 @@ class RuntimeServices(Services):
             )
         return self._rendered(file, extra, client, rendered, pillar)
 
+    def render_file(self, path: str) -> Rendered:
+        """Render a file of any folder as an SLS is. Raises RenderError."""
+        name = os.path.basename(path)
+        return self.render_sls(SlsFile(name, "base", path, name), {}, self.file_client)
+
     def _rendered(
         self,
         file: SlsFile,

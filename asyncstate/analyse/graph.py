@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point
+from asyncstate.analyse.picture import GraphEdge, Picture
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.page_data import node_label
@@ -28,11 +28,10 @@ def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
 
 def picture_of(plan: Plan) -> Picture:
     """Return the plan as a graph to draw."""
-    nodes = tuple(
-        Point(_label(plan, node), node.kind, place=plan.chunks[node.chunk].where if node.chunk >= 0 else "")
-        for node in plan.nodes
-    )
-    return Picture(nodes, tuple(graph_edges(plan)))
+    picture = Picture(edges=list(graph_edges(plan)))
+    for node in plan.nodes:
+        picture.add(_label(plan, node), node.kind, place=plan.chunks[node.chunk].where if node.chunk >= 0 else "")
+    return picture
 
 
 def _label(plan: Plan, node: Node) -> str:

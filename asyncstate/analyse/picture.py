@@ -99,11 +99,28 @@ class Point(msgspec.Struct, frozen=True):
     place: str = ""
 
 
-class Picture(msgspec.Struct, frozen=True):
+class Picture(msgspec.Struct):
     """A graph to draw; edges name nodes by their numbers. Nodes of one host are drawn together."""
 
-    nodes: tuple[Point, ...]
-    edges: tuple[GraphEdge, ...]
+    nodes: list[Point] = []
+    edges: list[GraphEdge] = []
+
+    def add(self, label: str, kind: NodeKind, host: str = "", place: str = "") -> int:
+        """Add a node, and return its number."""
+        self.nodes.append(Point(label, kind, host, place))
+        return len(self.nodes) - 1
+
+    def join(
+        self,
+        before: int,
+        after: int,
+        sources: tuple[str, ...],
+        resources: tuple[str, ...] = (),
+        *,
+        across: bool = False,
+    ) -> None:
+        """Add an edge."""
+        self.edges.append(GraphEdge(before, after, sources, resources, across))
 
     def hosts(self) -> dict[str, list[int]]:
         """Return the numbers of the nodes by host."""
@@ -121,12 +138,12 @@ class Picture(msgspec.Struct, frozen=True):
         size = len(self.nodes)
         required = {*transitive_reduction(size, _pairs(edge for edge in self.edges if _REQUIRING & {*edge.sources}))}
         ordered = {*transitive_reduction(size, _pairs(self.edges))}
-        edges = tuple(
+        edges = [
             edge
             for edge in self.edges
             if _REACTING & {*edge.sources}
             or (edge.before, edge.after) in (required if _PLAIN & {*edge.sources} else ordered)
-        )
+        ]
         return msgspec.structs.replace(self, edges=edges)
 
 
@@ -148,12 +165,12 @@ def around(picture: Picture, nodes: Iterable[int]) -> Picture:
     for _ in range(_STEPS):
         near |= {other for node in near for other in neighbours.get(node, ())}
     number = {node: place for place, node in enumerate(sorted(near))}
-    edges = tuple(
+    edges = [
         msgspec.structs.replace(edge, before=number[edge.before], after=number[edge.after])
         for edge in picture.edges
         if edge.before in number and edge.after in number
-    )
-    return Picture(tuple(picture.nodes[node] for node in number), edges)
+    ]
+    return Picture([picture.nodes[node] for node in number], edges)
 
 
 def _pairs(edges: Iterable[GraphEdge]) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ Annotations are not postponed here: msgspec would compile the text of each, whic
 
 import os
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -265,6 +266,12 @@ class Settings(msgspec.Struct, kw_only=True):
 
         strategy, lists = self.pillar_source_merging_strategy, self.pillar_merge_lists
         return merged(self.pillar, more, strategy, self.renderer, lists)
+
+    @staticmethod
+    def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return those of some options that are settings, and all others."""
+        known = {name: value for name, value in options.items() if name in FIELDS}
+        return known, {name: value for name, value in options.items() if name not in known}
 
     def opts(self) -> dict[str, Any]:
         """Return a new dict with every option under its Salt name, unknown ones included.

@@ -164,6 +164,13 @@ class Plan(msgspec.Struct, frozen=True):
         """The members of each transaction. They run one at a time, in serial order, without edges between them."""
         return tuple(node.members for node in self.nodes[len(self.chunks) :] if node.transaction)
 
+    def each_edge(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Yield the edges, each once with its sources, then the contingent ones."""
+        for before, after, sources, _ in self.dag.joined():
+            yield before, after, sources
+        for edge in self.contingent:
+            yield edge.before, edge.after, (FOOTPRINT,)
+
     def in_turn(self, priority: Sequence[int]) -> Sequence[int]:
         """Return a priority, a number for each node, with the serial order within each transaction."""
         turns = self.turns

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.journal.entry import is_event, read_event
+from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
 from asyncstate.model.result import wrong_in_row
 from asyncstate.run.dispatch import SharedWork
@@ -14,6 +15,9 @@ from asyncstate.run.rows import was_cut_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.model.event import AnyEvent
 
 Key = tuple[str, bool]
 """The shown tag of a state, and whether the record is of its check for a ``prereq``."""
@@ -101,3 +105,30 @@ class EarlierRuns:
     def records(self) -> list[Ended | Unknown | SharedWork]:
         """Return everything as records, for the start of the log of the run that resumes this one."""
         return [*self.ended.values(), *self.unknown.values(), *self.shared.values()]
+
+
+class PastRun:
+    """A run that the journal of this machine has. ``is_under_way``: it has not ended, and its program is alive.
+
+    ``is_finished``: it came to its end.
+    """
+
+    def __init__(self, journal: Journal, entry: RunEntry) -> None:
+        self.id: str = entry.id
+        self.is_under_way: bool = entry.ended is None
+        self.is_finished: bool = entry.is_finished
+        self._journal = journal
+
+    @classmethod
+    def about(cls, state_dir: str, key: str, value: object) -> PastRun | None:
+        """Return the newest run whose ``about`` has this value, None if there is none. Blocks."""
+        journal = Journal.open(state_dir)
+        return next((cls(journal, entry) for entry in journal.runs() if entry.about.get(key) == value), None)
+
+    def events(self) -> list[AnyEvent]:
+        """Return its events."""
+        return list(self._journal.events(self.id))
+
+    def has_unknown(self) -> bool:
+        """Whether a state was cut off, so that its result is not known."""
+        return bool(EarlierRuns.of(self.id, self._journal.lines(self.id)).unknown)

@@ -16,8 +16,8 @@ def pictures(draw, size=9):
     pairs = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)).filter(lambda pair: pair[0] < pair[1])
     reasons = st.lists(st.sampled_from(REASONS), min_size=1, max_size=2, unique=True)
     edges = draw(st.dictionaries(pairs, reasons, max_size=25))
-    points = tuple(Point(str(number), NodeKind.CHUNK) for number in range(size))
-    return Picture(points, tuple(GraphEdge(*pair, tuple(why)) for pair, why in edges.items()))
+    points = [Point(str(number), NodeKind.CHUNK) for number in range(size)]
+    return Picture(points, [GraphEdge(*pair, tuple(why)) for pair, why in edges.items()])
 
 
 def reached(edges):
@@ -62,8 +62,8 @@ def test_the_strongest_requisite_decides_how_an_edge_is_drawn():
 def test_around_a_state_are_those_two_steps_away_over_edges_that_are_needed():
     pairs = [*((number, number + 1) for number in range(8)), (0, 5), (0, 8)]
     whole = Picture(
-        tuple(Point(str(number), NodeKind.CHUNK) for number in range(9)),
-        tuple(GraphEdge(*pair, ("require",)) for pair in pairs),
+        [Point(str(number), NodeKind.CHUNK) for number in range(9)],
+        [GraphEdge(*pair, ("require",)) for pair in pairs],
     )
     part = around(whole, [5])
     assert [node.label for node in part.nodes] == ["3", "4", "5", "6", "7"]

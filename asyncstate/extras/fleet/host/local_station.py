@@ -15,11 +15,10 @@ from asyncstate.extras.fleet.host import call, policy, replay
 from asyncstate.extras.fleet.host.station import Kept
 from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.subjects import token
-from asyncstate.journal.store import Journal
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.run.earlier_runs import EarlierRuns
+from asyncstate.run.earlier_runs import PastRun
 from asyncstate.runtime import StateRuntime
 from asyncstate.services import Embedding
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.host.peers import Peers
     from asyncstate.extras.fleet.host.station import Running
     from asyncstate.extras.fleet.protocol import Offer
-    from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
 
@@ -128,14 +126,13 @@ class LocalPart:
         """Return the events of the part if it has ended before, else None."""
 
         def read() -> Sequence[AnyEvent] | None:
-            journal = Journal.open(self._runtime.settings.state_dir)
-            found = self._entry(journal)
-            return list(journal.events(found.id)) if found is not None and found.is_finished else None
+            found = self._past()
+            return found.events() if found is not None and found.is_finished else None
 
         return await anyio.to_thread.run_sync(read)
 
-    def _entry(self, journal: Journal) -> RunEntry | None:
-        return next((entry for entry in journal.runs() if entry.about.get(_RUN) == self._offer.run), None)
+    def _past(self) -> PastRun | None:
+        return PastRun.about(self._runtime.settings.state_dir, _RUN, self._offer.run)
 
     async def start(
         self, part: Partition, others: Peers, observe: Callable[[AnyEvent], None], *, again: bool
@@ -159,13 +156,12 @@ class LocalPart:
         return {"command": "fleet apply", "sls": list(self._offer.sls), _RUN: self._offer.run}
 
     def _cut_off(self) -> str | None:
-        journal = Journal.open(self._runtime.settings.state_dir)
-        found = self._entry(journal)
-        if found is not None and found.ended is None:
+        found = self._past()
+        if found is not None and found.is_under_way:
             raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
         if found is None or found.is_finished:
             return None
-        if self._offer.call is not None and EarlierRuns.of(found.id, journal.lines(found.id)).unknown:
+        if self._offer.call is not None and found.has_unknown():
             raise FleetError(
                 f"the agent ended while {self._offer.call.function} was called: whether the function came to its "
                 "end is not known, and it is not called again"

@@ -14,7 +14,7 @@ from asyncstate.compile.high.declarations import fits_nothing
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
-from asyncstate.model.dag import FOOTPRINT, SET
+from asyncstate.model.dag import SET
 from asyncstate.model.encode import encoded
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, Requisite, RequisiteKind
@@ -39,12 +39,9 @@ def host_plan(
     warned = {issue.message for issue in plan.warnings}
     edges: list[int] = []
     sources: list[str] = []
-    for before, after, why, _ in plan.dag.joined():
+    for before, after, why in plan.each_edge():
         edges += (before, after)
         sources.append(",".join(why))
-    for edge in plan.contingent:
-        edges += (edge.before, edge.after)
-        sources.append(FOOTPRINT)
     return HostPlan(
         run=run,
         host=host,

@@ -15,7 +15,7 @@ from asyncstate.extras.fleet.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.protocol import Report, encode
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
-from asyncstate.model.event import RunFinished, decode_event, encode_event
+from asyncstate.model.event import RunFinished, encode_event
 
 if TYPE_CHECKING:
     import logging
@@ -141,7 +141,7 @@ class Reporter:
             self._events[:0] = self._batch[half:]
             self._batch = self._batch[:half]
             return
-        short = _shortened(decode_event(self._batch[0]), str(error))
+        short = _shortened(self._batch[0], str(error))
         if 2 * len(short) > len(self._batch[0]):
             raise error
         self._batch = [short]
@@ -154,7 +154,7 @@ class Reporter:
         while size > self._longest and (size := len(encode(self._report(self._events[:count], "")))) > self._longest:
             if count == 1:
                 why = f"{size / 1024:.0f} KiB would take more than {_LONGEST_SEND:.0f} s on this link"
-                self._events[0] = _shortened(decode_event(self._events[0]), why)
+                self._events[0] = _shortened(self._events[0], why)
                 break
             count //= 2
         batch, self._events = self._events[:count], self._events[count:]
@@ -187,16 +187,16 @@ def _fitting(event: AnyEvent) -> bytes:
     data = encode_event(event)
     if len(data) <= _LARGEST:
         return data
-    return _shortened(event, f"{len(data) / (1 << 20):.1f} MiB are too much to be sent")
+    return _shortened(data, f"{len(data) / (1 << 20):.1f} MiB are too much to be sent")
 
 
-def _shortened(event: AnyEvent, why: str) -> bytes:
+def _shortened(event: bytes, why: str) -> bytes:
     """Return an event without its long values, and with a comment about the omission."""
     said = f"{why}: the journal of this host has all of it"
-    long = _SHORTER.keys() & event.__struct_fields__
-    return encode_event(
-        msgspec.structs.replace(event, **{name: _SHORTER[name](getattr(event, name), said) for name in long})
-    )
+    fields: dict[str, Any] = msgspec.json.decode(event)
+    for name in _SHORTER.keys() & fields.keys():
+        fields[name] = _SHORTER[name](fields[name], said)
+    return encoded(fields)
 
 
 def _short_row(row: dict[str, Any], said: str) -> dict[str, Any]:

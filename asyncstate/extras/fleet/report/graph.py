@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point
+from asyncstate.analyse.picture import Picture
 from asyncstate.model.chunk import file_line
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
@@ -23,24 +23,22 @@ class _Nodes:
     """The nodes of all hosts, numbered one host after the other."""
 
     def __init__(self, plans: Mapping[str, HostPlan]) -> None:
-        self.points: list[Point] = []
+        self.picture = Picture()
         self._first: dict[str, int] = {}
         self._labels = {host: [describe_tag(each.tag) for each in plan.states] for host, plan in plans.items()}
         self._beside: dict[tuple[str, int, NodeKind], int] = {}
         for host, plan in plans.items():
-            self._first[host] = len(self.points)
+            self._first[host] = len(self.picture.nodes)
             labels = self._labels[host]
-            self.points += [
-                Point(label, NodeKind.CHUNK, host, file_line(each.file, each.line))
-                for label, each in zip(labels, plan.states, strict=True)
-            ]
+            for label, each in zip(labels, plan.states, strict=True):
+                self.picture.add(label, NodeKind.CHUNK, host, file_line(each.file, each.line))
             checks = {node: chunk for chunk, node in plan.checks}
             for node in range(len(labels), plan.nodes):
                 chunk = checks.get(node)
                 kind = NodeKind.SET if chunk is None else NodeKind.CHECK
-                self.points.append(Point(_JOINT if chunk is None else f"check {labels[chunk]}", kind, host))
+                added = self.picture.add(_JOINT if chunk is None else f"check {labels[chunk]}", kind, host)
                 if chunk is not None:
-                    self._beside[host, chunk, NodeKind.CHECK] = len(self.points) - 1
+                    self._beside[host, chunk, NodeKind.CHECK] = added
 
         self._barriers: dict[int, int] = {}
 
@@ -50,8 +48,7 @@ class _Nodes:
     def barrier(self, host: str, order: int) -> int:
         """Return the node of a barrier, one for all hosts, drawn with the first host that has it."""
         if order not in self._barriers:
-            self._barriers[order] = len(self.points)
-            self.points.append(Point(f"fleet_order {order}", NodeKind.STAGE, host))
+            self._barriers[order] = self.picture.add(f"fleet_order {order}", NodeKind.STAGE, host)
         return self._barriers[order]
 
     def beside(self, host: str, chunk: int, kind: NodeKind) -> int:
@@ -59,8 +56,8 @@ class _Nodes:
         found = self._beside.get((host, chunk, kind))
         if found is None:
             word = "check " if kind is NodeKind.CHECK else "listen "
-            self.points.append(Point(f"{word}{self._labels[host][chunk]}", kind, host))
-            found = self._beside[host, chunk, kind] = len(self.points) - 1
+            found = self.picture.add(f"{word}{self._labels[host][chunk]}", kind, host)
+            self._beside[host, chunk, kind] = found
         return found
 
 
@@ -72,7 +69,8 @@ def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture
     for host, plan in joined.items():
         for before, after, why in plan.each_edge():
             sources.setdefault((nodes.node(host, before), nodes.node(host, after)), []).extend(why)
-    edges = [GraphEdge(*pair, tuple(dict.fromkeys(each))) for pair, each in sources.items()]
+    for pair, each in sources.items():
+        nodes.picture.join(*pair, tuple(dict.fromkeys(each)))
     across: dict[tuple[int, int], list[str]] = {}
     for host in joined:
         for wait in goes[host].waits:
@@ -89,8 +87,9 @@ def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture
                 )
                 across.setdefault((before, after), []).append(wait.kind)
         _add_order(across, nodes, host, goes[host])
-    edges += [GraphEdge(*pair, tuple(dict.fromkeys(kinds)), across=True) for pair, kinds in across.items()]
-    return Picture(tuple(nodes.points), tuple(edges))
+    for pair, kinds in across.items():
+        nodes.picture.join(*pair, tuple(dict.fromkeys(kinds)), across=True)
+    return nodes.picture
 
 
 def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str, go: Go) -> None:

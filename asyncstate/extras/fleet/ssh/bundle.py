@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import anyio.to_thread
 
 from asyncstate import filesystem
-from asyncstate._version import __file__ as version_file
 from asyncstate._version import __version__
 from asyncstate.errors import FleetError
-from asyncstate.load.folders import bundled_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,10 +118,10 @@ def _forget_older(folder: str, newest: str) -> None:
 
 def _sources() -> Iterator[_Source]:
     """Yield every file of the bundle with its name there."""
-    yield from _of_folder(os.path.dirname(os.path.abspath(version_file)), "asyncstate")
-    for kind in ("states", "modules"):
-        for folder in bundled_folder(kind):
-            yield from _of_folder(folder.path, f"asyncstate/{kind}")
+    for package in ("asyncstate", "asyncstate.states", "asyncstate.modules"):
+        found = importlib.util.find_spec(package)
+        for folder in (found and found.submodule_search_locations) or ():
+            yield from _of_folder(os.path.abspath(folder), package.replace(".", "/"))
     for name in (*_PACKAGES, *_OPTIONAL):
         try:
             distribution = importlib.metadata.distribution(name)

@@ -14,13 +14,11 @@ import msgspec
 
 from asyncstate import filesystem
 from asyncstate.config import Settings
-from asyncstate.config.settings import FIELDS
 from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
 from asyncstate.extras.fleet.ssh.ssh_options import SshOptions, read_options
 from asyncstate.nearest import nearest
 from asyncstate.redact import Secrets
 from asyncstate.services import RuntimeServices
-from asyncstate.sources.fileclient import SlsFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,13 +99,12 @@ def read(path: str, settings: Settings) -> list[RosterHost]:
 def _rendered(path: str, settings: Settings) -> tuple[Any, Callable[..., int]]:
     secrets = Secrets()
     services = RuntimeServices(settings, secrets=secrets)
-    name = os.path.basename(path)
     try:
         with filesystem.open_read(path):
             pass
         with secrets.kept_out_of_errors():
             services.refresh(grains=True, pillar=False)
-            rendered = services.render_sls(SlsFile(name, "base", path, name), {}, services.file_client)
+            rendered = services.render_file(path)
     except OSError as error:
         raise CompileError(
             [Issue(f"the roster cannot be read: {error.strerror or error}", path, code="E601")]
@@ -234,8 +231,7 @@ class _Host:
         for name in sorted(_TREE & value.keys()):
             self._issue(key, f"{name} cannot be set for a host: the tree is the operator's", "use grains")
         try:
-            known = {name: each for name, each in value.items() if name in FIELDS}
-            msgspec.convert(known, Settings)
+            msgspec.convert(Settings.split(value)[0], Settings)
         except (msgspec.ValidationError, AsyncStateError) as error:
             self._issue(key, str(error))
         return {str(name): each for name, each in value.items()}

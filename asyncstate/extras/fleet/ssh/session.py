@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio
+from msgspec.structs import asdict
 
-from asyncstate.config.settings import FIELDS
 from asyncstate.errors import AsyncStateError, FleetError
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.selection import require_sound
@@ -213,7 +213,6 @@ class Session:
 
     def _settings_for(self, host: RosterHost) -> dict[str, Any]:
         """Return the settings of a host: this machine's for compiling and running, and the host's own options."""
-        shared = {name: getattr(self._settings, name) for name in FIELDS if name not in _OWN}
-        options = host.minion_opts
-        extra = {name: value for name, value in options.items() if name not in FIELDS}
-        return {**shared, **{name: value for name, value in options.items() if name in FIELDS}, "extra": extra}
+        shared, _ = self._settings.split(asdict(self._settings))
+        own, extra = self._settings.split(host.minion_opts)
+        return {**{name: value for name, value in shared.items() if name not in _OWN}, **own, "extra": extra}
