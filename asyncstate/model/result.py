@@ -140,12 +140,12 @@ class Race(msgspec.Struct, frozen=True):
     require: dict[str, str]
 
     @classmethod
-    def between(cls, earlier: LowChunk, later: LowChunk, contacts: Iterable[Contact]) -> Race:
-        """Return the race of two states."""
+    def between(cls, earlier: LowChunk, later: LowChunk, contacts: Iterable[tuple[str, str, str, bool, bool]]) -> Race:
+        """Return the race of two states, with the fields of each `Contact`."""
         one, other = (
             RacingState(chunk.tag, chunk.id, chunk.function, chunk.file, chunk.line) for chunk in (earlier, later)
         )
-        return cls(one, other, tuple(contacts), {earlier.state: earlier.id})
+        return cls(one, other, tuple(Contact(*each) for each in contacts), {earlier.state: earlier.id})
 
 
 class RunReport(msgspec.Struct, frozen=True):

@@ -11,14 +11,12 @@ import msgspec
 
 from asyncstate.extras.editor.messages import Reply
 from asyncstate.model.encode import encoded
-from asyncstate.process.lineage import start
+from asyncstate.process.ending import ProgramTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from asyncstate.extras.editor.messages import Job
-    from asyncstate.process.ending import Reaper
-    from asyncstate.process.lineage import Lineage
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 _decode = msgspec.json.Decoder(Reply).decode
@@ -32,13 +30,12 @@ class Compiler:
     If the program breaks, the last job gets a reply that says so, and the next one starts the program again.
     """
 
-    def __init__(self, argv: Sequence[str], reaper: Reaper, take: Callable[[Reply], None]) -> None:
+    def __init__(self, argv: Sequence[str], take: Callable[[Reply], None]) -> None:
         self._argv = argv
-        self._reaper = reaper
         self._take = take
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lineage: Lineage | None = None
+        self._program: ProgramTree | None = None
+        self._ended: list[ProgramTree] = []
         self._asked = 0
         self._waits_since = 0.0
 
@@ -68,26 +65,31 @@ class Compiler:
         with self._lock:
             self._stop()
 
+    def wait(self) -> None:
+        """Block until the programs that were stopped are gone."""
+        for program in self._ended:
+            program.wait()
+
     def _start(self) -> subprocess.Popen[bytes] | None:
-        if self._process is None:
+        if self._program is None:
             try:
-                process, self._lineage = start(self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self._program = ProgramTree(self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             except OSError as error:
                 self._take(Reply(self._asked, done=True, problem=f"the compiler cannot be started: {error}"))
                 return None
-            self._process = process
-            threading.Thread(target=self._listen, args=(process,), name="asyncstate-compiler", daemon=True).start()
-        return self._process
+            listening = (self._program,)
+            threading.Thread(target=self._listen, args=listening, name="asyncstate-compiler", daemon=True).start()
+        return self._program.process
 
     def _stop(self) -> None:
-        self._process = None
         self._waits_since = 0.0
-        if self._lineage is not None:
-            self._reaper.end([self._lineage])
-            self._lineage = None
+        if self._program is not None:
+            self._program.end()
+            self._ended.append(self._program)
+            self._program = None
 
-    def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        problem = ""
+    def _listen(self, program: ProgramTree) -> None:
+        process, problem = program.process, ""
         with process:
             try:
                 for line in process.stdout or ():
@@ -96,7 +98,7 @@ class Compiler:
                 problem = f"the compiler says what is no answer: {error}"
                 process.kill()
         with self._lock:
-            if self._process is not process:
+            if self._program is not program:
                 return  # it was stopped
             self._stop()
             code = process.returncode

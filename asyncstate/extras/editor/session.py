@@ -22,7 +22,6 @@ from asyncstate.extras.editor.reading import asks_machine
 from asyncstate.extras.editor.tree import Roots, Tree, differs, read_tree
 from asyncstate.extras.editor.watching import look_for_changes
 from asyncstate.logs import get_logger
-from asyncstate.process.ending import Reaper
 from asyncstate.sources.fileclient import LocalFileClient
 
 if TYPE_CHECKING:
@@ -69,9 +68,8 @@ class Session:
         self._options: dict[str, Any] = dict(program.options)
         self._folder = ""
         self._catalogued: object = None
-        self._reaper = Reaper()
         self._loop = asyncio.get_running_loop()
-        self._compiler = Compiler(program.compiler, self._reaper, self._hear)
+        self._compiler = Compiler(program.compiler, self._hear)
         self._asking = ThreadPoolExecutor(1, "asyncstate-asking")  # one thread, so that jobs keep their order
         self._job = 0
         self._looks_at_disk = True
@@ -138,7 +136,7 @@ class Session:
             await asyncio.gather(self._watching, return_exceptions=True)
         await asyncio.to_thread(self._asking.shutdown, cancel_futures=True)
         await asyncio.to_thread(self._compiler.stop)
-        await asyncio.to_thread(self._reaper.wait)
+        await asyncio.to_thread(self._compiler.wait)
 
     # what follows
 

@@ -205,15 +205,15 @@ class _Shaking:
         return 1
 
     def _describe(self, plan: Plan, serial: Outcome) -> None:
-        from asyncstate.extras.proof.shake.report import failures
+        from asyncstate.extras.proof.shake.report import failures, shortened
         from asyncstate.report.summary import describe_tag
-        from asyncstate.report.terminal import count, one_line, short_time
+        from asyncstate.report.terminal import clean, count, short_time
 
         seconds = self._progress.ran_once()
         self._say(f"{count(len(plan.chunks), 'state')}; one run takes {short_time(seconds)}")
         failed = failures(serial)
         if failed:
-            comment = one_line(" ".join(failed[0]["comment"].split()))
+            comment = clean(shortened(failed[0]["comment"]))
             self._say(f"{count(len(failed), 'state')} failed in the serial run: what they would do is not tried")
             self._say(f"  {describe_tag(failed[0]['state'])}: {comment}")
 

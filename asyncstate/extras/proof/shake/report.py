@@ -68,12 +68,13 @@ def _lines(plan: Plan, found: Unordered, palette: Palette) -> Iterator[str]:
 def _difference_lines(found: tuple[Difference, ...], first: str, second: str) -> Iterator[str]:
     for each in found[:_LISTED]:
         what = {"row": f"row of {describe_tag(each.name)}", "run": "the run"}.get(each.what, each.name)
-        yield f"{what}: {each.part}: {_short(each.serial)} ({first}), {_short(each.found)} ({second})"
+        yield f"{what}: {each.part}: {shortened(each.serial)} ({first}), {shortened(each.found)} ({second})"
     if len(found) > _LISTED:
         yield f"and {len(found) - _LISTED} more"
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return the beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= 100 else f"{line[:99]}…"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from asyncstate.errors import Issue
 from asyncstate.extras.proof.trace.races import BELOW, ENTRY, conflicts
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
-from asyncstate.model.result import Contact, Race
+from asyncstate.model.result import Race
 from asyncstate.redact import MASK
 
 if TYPE_CHECKING:
@@ -36,21 +36,22 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     nodes = {
         node: _with_made_folders(plan, node, flags) for node, flags in touched.items() if plan.nodes[node].takes_a_slot
     }
-    contacts: dict[tuple[int, int], dict[str, Contact]] = {}
+    contacts: dict[tuple[int, int], dict[str, tuple[str, str, str, bool, bool]]] = {}
     turns = [frozenset(members) for members in plan.turns]
     contingent = {(edge.before, edge.after) for edge in plan.contingent}
     for conflict in conflicts(plan.dag, plan.rank, nodes, marks, contingent):
         pair = plan.chunk_of(conflict.earlier).index, plan.chunk_of(conflict.later).index
         apart = all(conflict.path in plan.entries.get(state, ()) for state in pair) or _is_a_lookup(plan, conflict)
         if pair[0] != pair[1] and not apart and not any(in_turn.issuperset(pair) for in_turn in turns):
-            contact = Contact(
-                MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path,
+            path = MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path
+            contact = (
+                path,
                 _deed(conflict.before),
                 _deed(conflict.after),
                 bool(conflict.before & (CHANGES | ENTRY)),
                 bool(conflict.after & (CHANGES | ENTRY)),
             )
-            contacts.setdefault(pair, {}).setdefault(contact.path, contact)
+            contacts.setdefault(pair, {}).setdefault(path, contact)
     return [
         Race.between(plan.chunks[one], plan.chunks[two], found.values())
         for (one, two), found in sorted(contacts.items())

@@ -21,6 +21,7 @@ from asyncstate.extras.fleet.protocol import Offer, Options
 from asyncstate.journal.entry import UNDER_WAY, RunEntry
 from asyncstate.journal.store import Journal
 from asyncstate.report.recorded import RecordedReport
+from asyncstate.run.earlier_runs import PastRun
 from asyncstate.run.lock import RunLock
 from asyncstate.runtime import StateRuntime
 
@@ -263,8 +264,8 @@ def test_two_agents_do_not_serve_one_host(tmp_path):
 
 async def test_a_run_that_is_under_way_does_not_begin_anew(settings):
     class UnderWay(LocalPart):
-        def _entry(self, journal):
-            return RunEntry(id="j1", begun=0.0, ending=UNDER_WAY)
+        def _past(self):
+            return PastRun(None, RunEntry(id="j1", begun=0.0, ending=UNDER_WAY))
 
     async with StateRuntime(settings["db1"]) as runtime:
         plan = await runtime.compile(["app"], remote=True)

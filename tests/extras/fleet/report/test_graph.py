@@ -112,7 +112,7 @@ def test_json_has_the_place_of_each_state(joined):
 def test_hosts_without_a_go_are_not_in_the_graph(joined):
     plans, goes = joined
     assert set(picture_of({**plans, "c": plans["b"]}, goes).hosts()) == {"a<1>", "b"}
-    assert picture_of({}, {}).nodes == ()
+    assert picture_of({}, {}).nodes == []
     assert all(shown({}, {}, form) for form in FORMS)
 
 
