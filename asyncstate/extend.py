@@ -25,7 +25,8 @@ class Extra:
     default; ``options`` is the YAML file below ``extras`` that explains them, by name, ``codes`` the file with the
     pages of its mistakes, as in ``reference/code_pages``.
     ``effects`` makes a source of effects for ``implicit_order: learned``, ``tracer`` makes the `Tracer` of a run for
-    ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`.
+    ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`. ``completer`` offers what may
+    be typed in place of an argument, ``shells`` answers a shell that asks for it.
     """
 
     def __init__(
@@ -38,6 +39,8 @@ class Extra:
         effects: str = "",
         tracer: str = "",
         search: str = "",
+        completer: str = "",
+        shells: str = "",
     ) -> None:
         self.commands: Mapping[str, tuple[str, str, str]] = commands or {}
         self.settings: str = settings
@@ -46,6 +49,8 @@ class Extra:
         self.effects: str = effects
         self.tracer: str = tracer
         self.search: str = search
+        self.completer: str = completer
+        self.shells: str = shells
 
 
 def extras() -> Iterator[Extra]:
@@ -80,14 +85,18 @@ def settings() -> list[type[Any]]:
     return [load(extra.settings) for extra in extras() if extra.settings]
 
 
+def offered(part: str) -> Any:
+    """Return a part that an extra may have, such as its ``completer``; None if no extra has it."""
+    return next((load(name) for extra in extras() if (name := getattr(extra, part))), None)
+
+
 def provided(part: str, wanted_by: str) -> Any:
     """Return an extra's ``effects``, ``tracer`` or ``search``.
 
     Raises ConfigError, which names the option or argument ``wanted_by``, if no extra offers it.
     """
-    for extra in extras():
-        if name := getattr(extra, part):
-            return load(name)
+    if (found := offered(part)) is not None:
+        return found
     from asyncstate.errors import ConfigError  # noqa: PLC0415 - a mistake
 
     raise ConfigError(f"{wanted_by} needs an extra that is not installed: install asyncstate with all its extras")

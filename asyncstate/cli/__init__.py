@@ -77,9 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Help and version are printed without importing click.
     """
     if shell := os.environ.get("_ASYNCSTATE_COMPLETE"):
-        from asyncstate.cli.complete.shell import answer
+        from asyncstate import extend
 
-        return answer(shell, list(sys.argv[1:] if argv is None else argv))
+        answer = extend.offered("shells")
+        return 0 if answer is None else int(answer(shell, list(sys.argv[1:] if argv is None else argv)))
     arguments = sys.argv[1:] if argv is None else argv
     last = LastReport(arguments)
     last.is_written = argv is not None  # a calling program must not be replaced by exec

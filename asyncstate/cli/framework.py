@@ -67,13 +67,13 @@ run_option: Callable[..., Callable[[Any], Any]] = partial(option, section="Run")
 
 
 def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return the ``shell_complete`` of an argument: ``values.complete_WHAT``, imported when a shell asks for it."""
+    """Return the ``shell_complete`` of an argument: what an extra offers, imported when a shell asks for it."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from asyncstate.cli.complete import values
+        from asyncstate import extend
 
-        offered: list[CompletionItem] = getattr(values, f"complete_{what}")(ctx, param, incomplete)
-        return offered
+        completer = extend.offered("completer")
+        return [] if completer is None else list(completer(what, ctx, param, incomplete))
 
     return complete
 

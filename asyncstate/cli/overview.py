@@ -20,7 +20,6 @@ OWN = {
     "replay": ("Past runs", "Show the report of a past run again, in any format."),
     "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
     "help": ("Shell", "Explain a command: its usual options, or all of them."),
-    "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
 """Command -> (section of the overview, one line of help), in the order of the overview."""
 _SECTIONS = ("Run", "Look", "Past runs", "Fleet", "Shell")

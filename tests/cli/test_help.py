@@ -168,7 +168,6 @@ def test_version(flag, capsys):
         (["show", "sls"], "Missing argument"),
         (["single", "test.nop", "a", "b"], "only the name may be given without a key; what is 'b'?"),
         (["single", "test.nop", "a", "name=b"], "the name is given twice"),
-        (["completion", "tcsh"], "'tcsh' is not one of"),
     ],
 )
 def test_usage_errors_exit_1_and_say_what_to_do(words, message, capsys):
@@ -193,38 +192,6 @@ def test_show_without_a_sub_command_gives_its_help(capsys):
     assert "lowstate" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("shell", "sign"), [("bash", "complete -o"), ("zsh", "#compdef asyncstate"), ("fish", "complete -c asyncstate")]
-)
-def test_completion_scripts(shell, sign, capfdbinary):
-    assert main(["completion", shell]) == 0
-    script = capfdbinary.readouterr().out.decode()
-    assert sign in script
-    assert "_ASYNCSTATE_COMPLETE" in script
-
-
-def complete(monkeypatch, capsys, line):
-    monkeypatch.setenv("_ASYNCSTATE_COMPLETE", "bash")
-    monkeypatch.setenv("COMP_LINE", line)
-    assert main(["never", "looked", "at"]) == 0
-    return capsys.readouterr().out.split()[1:]
-
-
-def test_commands_and_options_are_completed(monkeypatch, capsys):
-    assert complete(monkeypatch, capsys, "asyncstate ch") == ["check"]
-    assert complete(monkeypatch, capsys, "asyncstate show g") == ["graph"]
-    assert "--state-output" in complete(monkeypatch, capsys, "asyncstate apply --state-o")
-
-
-def test_sls_names_are_completed_from_the_tree(monkeypatch, capsys, tmp_path):
-    (tmp_path / "web").mkdir()
-    (tmp_path / "web" / "init.sls").touch()
-    (tmp_path / "web" / "conf.sls").touch()
-    (tmp_path / "db.sls").touch()
-    line = f"asyncstate apply --file-root {tmp_path} we"
-    assert sorted(complete(monkeypatch, capsys, line)) == ["web", "web.conf"]
-
-
 @pytest.mark.parametrize("words", [["--version"], ["--help"]])
 def test_version_and_help_import_next_to_nothing(words):
     modules = imported(*words)
@@ -234,10 +201,6 @@ def test_version_and_help_import_next_to_nothing(words):
 @pytest.mark.parametrize("words", [["apply", "--help"], ["show", "graph", "--help"]])
 def test_help_of_a_command_imports_click_only(words):
     assert not imported(*words) & HEAVY
-
-
-def test_completion_imports_no_engine():
-    assert not imported("completion", "bash") & (HEAVY - {"msgspec"})
 
 
 def test_the_usual_help_of_a_long_command_fits_a_screen(capsys):

@@ -154,21 +154,6 @@ def test_prune_says_what_it_would_do_and_does_that(machine):
     assert machine.call("runs", "prune").endswith("0 runs forgotten, 1 kept.\n")
 
 
-def test_runs_are_completed_newest_first(machine, monkeypatch):
-    import click
-    from click.shell_completion import ShellComplete
-
-    from asyncstate.cli.root import root
-
-    runs = [machine.apply() for _ in range(2)]
-    monkeypatch.setenv("ASYNCSTATE_CONFIG", str(machine.config))
-    complete = ShellComplete(root, {}, "asyncstate", "_ASYNCSTATE_COMPLETE")
-    assert isinstance(root, click.Group)
-    for words in (["runs", "show"], ["replay"], ["what-if"], ["runs", "diff"], ["runs", "diff", runs[0]]):
-        assert [item.value for item in complete.get_completions(words, "")] == runs[::-1], words
-    assert [item.value for item in complete.get_completions(["replay"], runs[0][:8])] == runs[:1]
-
-
 @pytest.mark.parametrize("words", [(), ("--test",)], ids=["run", "dry run"])
 def test_the_list_counts_what_the_report_counts(machine, words):
     tree = "a: {cmd.run: [{name: 'true'}]}\nb: {test.succeed_with_changes: []}\nc: {test.nop: []}\n"

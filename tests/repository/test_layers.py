@@ -256,6 +256,7 @@ PAST_THE_DOOR = {
     "asyncstate/testing/": "folders that a test made",
     "asyncstate/cli/": "what the operator names on the command line, and /dev/null",
     "asyncstate/extend.py": "files of our own package",
+    "asyncstate/extras/completion/": "what the operator names on the command line",
     "asyncstate/extras/dropin/": "what the operator names on the command line",
     "asyncstate/extras/fleet/commands/": "what the operator names on the command line",
     "asyncstate/extras/proof/commands/": "what the operator names on the command line",

@@ -8,7 +8,7 @@ import pytest
 from typed_in_bash import bash
 
 from asyncstate.cli import main
-from asyncstate.cli.complete.shell import completions
+from asyncstate.extras.completion.shell import completions
 
 __all__ = ["bash"]
 

@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from asyncstate.cli.complete.tree import ids_in
+from asyncstate.cli.framework import completes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +28,13 @@ def complete_hosts(ctx: click.Context, _param: click.Parameter, incomplete: str)
     return _beginning(_known(ctx)["hosts"], incomplete)
 
 
-def complete_target(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete a host in a target expression: from the roster of --ssh, else from the server."""
     found = _BEFORE_A_HOST.match(incomplete)
     before = found[0] if found else ""
-    hosts = ids_in(str(ctx.params["ssh"])) if ctx.params.get("ssh") else _known(ctx)["hosts"]
+    hosts = _known(ctx)["hosts"]
+    if ctx.params.get("ssh"):
+        hosts = [item.value for item in completes("host")(ctx, param, "")]
     return _beginning((f"{before}{host}" for host in hosts), incomplete)
 
 

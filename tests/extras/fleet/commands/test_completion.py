@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncstate.cli.complete.shell import completions
+from asyncstate.extras.completion.shell import completions
 
 
 def offered(*words):

@@ -7,8 +7,8 @@ from functools import cache
 
 import asyncstate.states
 
-from asyncstate.cli.complete.plugins import Plugins
 from asyncstate.config import Settings
+from asyncstate.extras.completion.plugins import Plugins
 from asyncstate.runtime import StateRuntime
 
 

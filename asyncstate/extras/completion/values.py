@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.complete.places import places_of
+from asyncstate.extras.completion.places import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
-    from asyncstate.cli.complete.plugins import Plugins
+    from asyncstate.extras.completion.plugins import Plugins
 
 _SALT_KEYWORDS = ("exclude=", "mock=", "pillar=", "pillarenv=", "queue=", "saltenv=", "test=")
 _TRUTH = ("True", "False")
@@ -23,13 +23,19 @@ _MOST_RUNS = 500
 """The largest number of runs offered, newest first."""
 
 
+def complete(what: str, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer what may stand in place of an unfinished word: ``what`` names a function of this module."""
+    offered: list[CompletionItem] = globals()[f"complete_{what}"](ctx, param, incomplete)
+    return offered
+
+
 def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the SLS names of the tree that the options typed so far select, except those already on the line.
 
     In ``web,db`` the last name is completed, as Salt splits at commas. Salt's keywords (``test=True``) are offered
     after their first letter.
     """
-    from asyncstate.cli.complete.tree import sls_files
+    from asyncstate.extras.completion.tree import sls_files
 
     if "=" in incomplete:
         return _beginning((f"{keyword}={value}" for keyword in ("test", "mock") for value in _TRUTH), incomplete)
@@ -70,6 +76,13 @@ def complete_excluded(ctx: click.Context, param: click.Parameter, incomplete: st
     if colon and kind == "sls":
         return _beginning((f"sls:{item.value}" for item in complete_sls(ctx, param, "")), incomplete)
     return [*_beginning(["id:", "sls:"], incomplete), *complete_sls(ctx, param, incomplete)]
+
+
+def complete_host(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the hosts of the roster on the line, which is written like an SLS."""
+    from asyncstate.extras.completion.tree import ids_in
+
+    return _beginning(ids_in(str(ctx.params["ssh"])), incomplete)
 
 
 def complete_saltenv(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -146,7 +159,7 @@ def complete_rules(_ctx: click.Context, _param: click.Parameter, incomplete: str
 
 
 def _ids(ctx: click.Context, begun: str) -> list[str]:
-    from asyncstate.cli.complete.tree import ids_of
+    from asyncstate.extras.completion.tree import ids_of
 
     places = places_of(ctx)
     return ids_of(places.file_roots, places.saltenv, _sls_before(ctx), begun)
@@ -159,7 +172,7 @@ def _sls_before(ctx: click.Context) -> list[str]:
 
 
 def _plugins(ctx: click.Context, kind: str) -> Plugins:
-    from asyncstate.cli.complete.plugins import Plugins
+    from asyncstate.extras.completion.plugins import Plugins
 
     return Plugins(places_of(ctx).plugin_dirs[kind])
 

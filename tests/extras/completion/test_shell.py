@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.cli import main
-from asyncstate.cli.complete import values
-from asyncstate.cli.complete.shell import SHELLS, bash_line, completions
+from asyncstate.extras.completion import values
+from asyncstate.extras.completion.shell import SHELLS, bash_line, completions
 
 BREAKS = " \t\n\"'><=;|&(:"
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.complete.shell import PROGRAMS, SHELLS, script
 from asyncstate.cli.framework import new_command
+from asyncstate.extras.completion.shell import PROGRAMS, SHELLS, script
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.cli.complete import tree
-from asyncstate.cli.complete.tree import declared, ids_of, sls_files
+from asyncstate.extras.completion import tree
+from asyncstate.extras.completion.tree import declared, ids_of, sls_files
 from asyncstate.sources.fileclient import LocalFileClient
 
 PATHS = st.builds("{}{}".format, st.sampled_from(["", "a/", "b/", "a/b/"]), st.sampled_from(["a", "b", "init"]))
