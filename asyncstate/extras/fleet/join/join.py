@@ -65,7 +65,7 @@ def join(
     later have later turns in lanes, too.
 
     Raises CompileError with every mistake of every plan, with every missing target if no host is left, and for a canary
-    that waits for another host than a canary; or for a cycle.
+    that waits for another host than a canary; CycleError for a cycle.
     """
     ordered = {host: plans[host] for host in sorted(plans)}
     issues = [

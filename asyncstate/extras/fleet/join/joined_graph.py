@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from asyncstate.errors import CompileError, Issue
+from asyncstate.errors import CycleError, Issue
 from asyncstate.extras.fleet.join.targets import SHOWN, file_of
 from asyncstate.extras.fleet.protocol import TESTED
 from asyncstate.model.dag import Dag
@@ -103,7 +103,7 @@ class JoinedGraph:
                 self._dag.add(before, own_check, need.kind)
 
     def require_no_cycle(self) -> None:
-        """Raise CompileError with a shortest cycle, if there is one."""
+        """Raise CycleError with a shortest cycle, if there is one."""
         if len(self._dag.topological_order(lambda node: node)) == self._dag.size:
             return
         links = list(self._links(self._dag.find_cycle()))
@@ -119,7 +119,7 @@ class JoinedGraph:
         message = "Recursive requisites were found across hosts"
         hint = "\n    ".join(["the shortest cycle:", *lines])
         file, line = file_of(last[0], self._state(last).file), self._state(last).line
-        raise CompileError([Issue(message, file, line, hint, code="E307")])
+        raise CycleError([Issue(message, file, line, hint, code="E307")])
 
     def queues(self, turn: Mapping[str, int], places: Mapping[str, int]) -> Iterator[tuple[Place, Place]]:
         """Yield pairs of states of one lane: the second begins when the first has ended. Each pair comes once.
