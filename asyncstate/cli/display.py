@@ -13,8 +13,11 @@ from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, st
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.event_loop import Ending, Stoppable
+    from asyncstate.cli.run_progress import Display as Progress
     from asyncstate.config import Settings
     from asyncstate.errors import Issue
     from asyncstate.model.plan import Plan
@@ -61,6 +64,7 @@ class ReportDisplay:
         self, console: Console, settings: Settings, *, everything: bool = False, diffs: bool | None = None
     ) -> None:
         self._console = console
+        self._settings = settings
         self._style = _style_of(console, settings, everything=everything, diffs=diffs)
 
     def text(self, result: HostResult, plan: Plan | None = None) -> Iterator[str]:
@@ -78,6 +82,12 @@ class ReportDisplay:
 
             return brief_lines(report, style, result.host, foretold)
         return report_lines(report, style, result.host or "local", foretold)
+
+    def followed(self, run: Stoppable, progress: Progress | None) -> AbstractContextManager[Ending]:
+        """Show progress while the block lasts, and let signals stop and cancel the run (see `Ending`)."""
+        from asyncstate.cli.run_progress import followed
+
+        return followed(run, progress, self._console, self._settings)
 
     def refuse(self, issues: Sequence[Issue]) -> None:
         """Say why the run did not begin."""

@@ -20,6 +20,7 @@ from asyncstate.data.yaml import Document, compose, parse_document, scalar
 from asyncstate.dunders.context import check_cancelled
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs import get_logger
+from asyncstate.model.chunk import fresh
 from asyncstate.nearest import nearest
 from asyncstate.render.context import CallableMap, Files, RenderContext
 from asyncstate.render.jinja_options import options_of, read_header
@@ -87,6 +88,12 @@ class Rendered:
         self.data: Any = data
         self.line_of: LineOf = _Places(lines, source, text).line_of
         self.repeated: list[tuple[Any, int]] = []
+
+    def copy(self) -> Rendered:
+        """Return a rendering whose data may be changed."""
+        copied = Rendered(fresh(self.data))
+        copied.line_of, copied.repeated = self.line_of, list(self.repeated)
+        return copied
 
 
 class LineOf(Protocol):

@@ -68,8 +68,11 @@ def clear_residue(directory: str) -> list[Survivors]:
     return found
 
 
-def end_residue(directory: str) -> None:
-    """End the processes of dead runs, wait for their end, and remove their temporary files."""
+def end_residue(directory: str, lock_dir: str = "") -> None:
+    """End the processes of dead runs, wait for their end, and remove their temporary files.
+
+    What is noted in ``lock_dir`` is cleared as by the next run, unless another run has the lock.
+    """
     for path in residue.all_notes(directory):
         with residue.dead_run(path) as dead:
             if dead is not None:
@@ -78,6 +81,9 @@ def end_residue(directory: str) -> None:
                 reaper.wait(lineages)
                 _clear(dead)
                 residue.forget(path)
+    if lock_dir and residue.all_notes(lock_dir):
+        with suppress(LockHeld), RunLock(lock_dir):  # taking it clears up
+            pass
 
 
 def still_running(survivors: Iterable[Survivors]) -> str:

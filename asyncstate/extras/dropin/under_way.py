@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
-    from asyncstate.run.lock import Holder
 
 UNDER_WAY = ("running", "get_pauses", "pause", "resume", "soft_kill", "event")
 """The names of the functions."""
@@ -30,8 +29,10 @@ class UnderWay:
         from asyncstate.run.lock import RunLock
 
         holder = None if concurrent else RunLock(self._settings.cachedir).holder()
-        found = [] if holder is None else [_conflict(holder)]
-        return Answer(value=found)
+        if holder is None:
+            return Answer(value=[])
+        said = f'The function "state.apply" is running as PID {holder.pid} and was started at {holder.since}'
+        return Answer(value=[said])  # Salt's sentence
 
     def get_pauses(self, jid: Any = None) -> Answer:  # noqa: ARG002 - Salt's parameter
         """Return {}: no run is ever paused."""
@@ -61,8 +62,3 @@ class UnderWay:
     ) -> Answer:
         """Refuse: there is no event bus."""
         raise Refused("There is no event bus to listen to. asyncstate apply --out jsonl writes the events of a run.")
-
-
-def _conflict(holder: Holder) -> str:
-    """Return Salt's sentence about a run that is under way."""
-    return f'The function "state.apply" is running as PID {holder.pid} and was started at {holder.since}'

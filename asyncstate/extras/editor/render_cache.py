@@ -11,14 +11,13 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.extras.editor.harmless import LeftOut
-from asyncstate.model.chunk import fresh
-from asyncstate.render import Rendered
 from asyncstate.sources.fileclient import noted_reads
 from asyncstate.sources.pillar_watch import WatchedPillar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from asyncstate.render import Rendered
     from asyncstate.sources.fileclient import SlsFile
 
 
@@ -80,7 +79,7 @@ class Renderings:
                 self._left_out.note(name, file.path)
             if watched is not None:
                 watched.see(held.pillar_keys)
-            return _copy(held.rendered)
+            return held.rendered.copy()
         self._kept.pop(file, None)
         if extra.keys() - {"rendered_sls"}:
             return render()
@@ -89,7 +88,7 @@ class Renderings:
         if not any(_PECULIAR.search(read(path)) for path, digest in paths.items() if digest):
             names = tuple(self._left_out.by_file.get(file.path, ()))
             texts = {path: self._texts.get(path) for path in paths}
-            self._kept[file] = _Kept(_copy(rendered), texts, frozenset(keys), names)
+            self._kept[file] = _Kept(rendered.copy(), texts, frozenset(keys), names)
         return rendered
 
     def _compare(self, grains: Mapping[str, Any], pillar: WatchedPillar | None) -> None:
@@ -104,11 +103,3 @@ class Renderings:
             if changed:
                 self._kept = {file: kept for file, kept in self._kept.items() if changed.isdisjoint(kept.pillar_keys)}
             self._pillar = pillar
-
-
-def _copy(rendered: Rendered) -> Rendered:
-    """Return a rendering whose data the compiler may change."""
-    copied = Rendered(fresh(rendered.data))
-    copied.line_of = rendered.line_of
-    copied.repeated = list(rendered.repeated)
-    return copied

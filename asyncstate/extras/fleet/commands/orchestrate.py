@@ -100,7 +100,6 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     def around(board: Board, signer: Signer, absent: Mapping[str, str]) -> Embedding:
         from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra
-        from asyncstate.report.recorded import RecordedReport
         from asyncstate.services import Embedding
 
         orchestra = Orchestra(
@@ -108,7 +107,6 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
             signer,
             settings,
             console.secrets,
-            record=RecordedReport,
             limits=Limits(deadline=options["deadline"], patience=options["patience"]),
             observe=lambda run, function: Said(console, f"{function} ({run})"),
             absent=absent,

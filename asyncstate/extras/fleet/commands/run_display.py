@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.report.progress import LiveFleetProgress, PlainFleetProgress
     from asyncstate.extras.fleet.report.traces import FleetTrace
     from asyncstate.model.event import AnyEvent
-    from asyncstate.model.result import HostResult, RunReport
+    from asyncstate.model.result import HostResult
     from asyncstate.report.recorded import RecordedReport
 
 
@@ -99,7 +99,6 @@ class RunDisplay(Relay):
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:
         """Show progress while the run goes on, and let signals stop and cancel it by the rules of a local one."""
-        from asyncstate.cli.run_progress import followed
 
         class Ended:
             def stop(self, reason: str) -> None:
@@ -109,7 +108,7 @@ class RunDisplay(Relay):
                 controller.cancel(reason, now=True)
 
         try:
-            with followed(Ended(), self._progress, self._console, self._settings):
+            with self._display().followed(Ended(), self._progress):
                 yield
         except Exception as error:
             if self._trace is not None:
@@ -194,20 +193,18 @@ class RunDisplay(Relay):
         """Yield the result of each host, also of hosts without a report."""
         from asyncstate.extras.fleet.report.blockers import held_back_on_host
         from asyncstate.model.result import HostResult
+        from asyncstate.report.recorded import RecordedReport
 
-        reports = {host: self._report_of(host, host_end) for host, host_end in end.hosts.items()}
+        reports = {}
+        for host, host_end in end.hosts.items():
+            recorded = self._reports.get(host, RecordedReport())  # one without a beginning is not cut short
+            cut_short = (host_end.why or "lost", self._places(host)) if recorded.begun else ()
+            reports[host] = recorded.report(*cut_short)
         rows = {host: report.rows for host, report in reports.items()}
         for host, host_end in end.hosts.items():
             report = reports[host]
             held = held_back_on_host(host, rows, self._plans.get(host), self._goes.get(host))
             yield HostResult(host=host, report=report, places=self._places(host), held=held, problem=host_end.why)
-
-    def _report_of(self, host: str, end: HostEnd) -> RunReport:
-        """Return the report of a host; an empty one that is not cut short if its beginning was not reported."""
-        from asyncstate.report.recorded import RecordedReport
-
-        recorded = self._reports.get(host, RecordedReport())
-        return recorded.report(end.why or "lost", self._places(host)) if recorded.begun else recorded.report()
 
     def _places(self, host: str) -> dict[str, tuple[str, int]]:
         """Return file and line of the states of a host, by tag."""

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import Issue
 from asyncstate.extras.fleet.controller.event_stream import Relay
+from asyncstate.report.recorded import RecordedReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from asyncstate.extras.fleet.controller.event_stream import HostEnd, Observer
     from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.model.event import AnyEvent
-    from asyncstate.model.result import RunReport
-
-
-class Recorded(Protocol):
-    """Makes a report from events (`asyncstate.report.recorded.RecordedReport`)."""
-
-    def on_event(self, event: AnyEvent) -> None:
-        """Take an event."""
-
-    def report(self) -> RunReport:
-        """Return the report."""
 
 
 class Answers(Relay):
@@ -34,13 +24,12 @@ class Answers(Relay):
     and ``ret`` is the reason; there is no ``ret`` if the host was silent.
     """
 
-    def __init__(self, run: str, inner: Observer, record: Callable[[], Recorded], *, call: bool) -> None:
+    def __init__(self, run: str, inner: Observer, *, call: bool) -> None:
         super().__init__(inner)
         self._run = run
-        self._record = record
         self._call = call
         self._answered: dict[str, HostPlan] = {}
-        self._reports: dict[str, Recorded] = {}
+        self._reports: dict[str, RecordedReport] = {}
 
     def planned(self, host: str, plan: HostPlan) -> None:
         """Note that a host has sent its plan."""
@@ -49,7 +38,7 @@ class Answers(Relay):
 
     def begun(self, host: str, attempt: int) -> None:
         """Start the report of a host again."""
-        self._reports[host] = self._record()
+        self._reports[host] = RecordedReport()
         super().begun(host, attempt)
 
     def event(self, host: str, event: AnyEvent) -> None:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from asyncstate.config import Settings
     from asyncstate.extras.fleet.board import Board
-    from asyncstate.extras.fleet.orchestration.answers import Recorded
     from asyncstate.extras.fleet.protocol import HostEvent, Signer
     from asyncstate.redact import Secrets
 
@@ -52,9 +51,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Orchestra:
     """The hosts on a board, for an operator; an `asyncstate.dunders.Orchestra`.
 
-    ``settings`` belong to the operator's program, with its nodegroups and the tree of its orchestrations. ``record``
-    makes a collector of one host's events; ``observe(run, function)`` returns a further observer of a step's hosts.
-    ``absent`` has the reasons why hosts on the board cannot take part: they get no offers.
+    ``settings`` belong to the operator's program, with its nodegroups and the tree of its orchestrations.
+    ``observe(run, function)`` returns a further observer of a step's hosts. ``absent`` has the reasons why hosts on the
+    board cannot take part: they get no offers.
     """
 
     def __init__(
@@ -64,7 +63,6 @@ class Orchestra:
         settings: Settings,
         secrets: Secrets,
         *,
-        record: Callable[[], Recorded],
         limits: Limits | None = None,
         observe: Callable[[str, str], Observer] = lambda _run, _function: Observer(),
         absent: Mapping[str, str] | None = None,
@@ -75,7 +73,6 @@ class Orchestra:
         self._signer = signer
         self._settings = settings
         self._limits = limits or Limits()
-        self._record = record
         self._observe = observe
         self._draw = draw
         self._turns = HostQueue()
@@ -166,7 +163,7 @@ class Orchestra:
         if not hosts:
             return {}
         run = self._draw()
-        answers = Answers(run, self._observe(run, function), self._record, call=request.call is not None)
+        answers = Answers(run, self._observe(run, function), call=request.call is not None)
         absent = {host: HostEnd(2, self._absent[host]) for host in hosts if host in self._absent}
         there = [host for host in hosts if host not in absent]
         if not there:

@@ -9,9 +9,8 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from asyncstate import filesystem, residue
-from asyncstate.errors import LockHeld
-from asyncstate.run.lock import RunLock, end_residue
+from asyncstate import filesystem
+from asyncstate.run.lock import end_residue
 
 _LOCK_DIR: Final = "lock_dir"
 
@@ -25,12 +24,10 @@ def note_lock_dir(folder: str, lock_dir: str) -> None:
 
 def clear(folder: str) -> None:
     """End programs that a killed runner left running, and remove its temporary files and its notes beside the lock."""
-    end_residue(folder)
-    try:
-        with filesystem.open_read(os.path.join(folder, _LOCK_DIR)) as file:
-            lock_dir = os.fsdecode(file.read())
-    except FileNotFoundError:  # the runner was killed before it noted the folder
-        return
-    if residue.all_notes(lock_dir):
-        with suppress(LockHeld), RunLock(lock_dir):  # taking the lock clears up; so did another run that has it
-            pass
+    lock_dir = ""
+    with (
+        suppress(FileNotFoundError),  # the runner was killed before it noted the folder
+        filesystem.open_read(os.path.join(folder, _LOCK_DIR)) as file,
+    ):
+        lock_dir = os.fsdecode(file.read())
+    end_residue(folder, lock_dir)

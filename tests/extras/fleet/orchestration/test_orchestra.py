@@ -17,7 +17,6 @@ from asyncstate.extras.fleet.host.local_station import LocalStation, RunFiles
 from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra
 from asyncstate.extras.fleet.protocol import Report, decode
 from asyncstate.redact import Secrets
-from asyncstate.report.recorded import RecordedReport
 from asyncstate.services import Embedding
 
 APP = """
@@ -86,9 +85,7 @@ class World:
         await asyncio.wait(self.tasks.values())
 
     def orchestra(self, **limits):
-        return Orchestra(
-            self.server.board(), self.seal, self.settings, Secrets(), record=RecordedReport, limits=Limits(**limits)
-        )
+        return Orchestra(self.server.board(), self.seal, self.settings, Secrets(), limits=Limits(**limits))
 
     async def run(self, text, **options):
         """Run an orchestration; return its rows by ID."""
