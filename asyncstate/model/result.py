@@ -108,6 +108,10 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 _shared = lru_cache(maxsize=64, typed=True)(Outcome)
 
 
+NO_STATES_TAG = "no_|-states_|-states_|-None"
+"""The tag of Salt's row for a highstate without states."""
+
+
 class RacingState(msgspec.Struct, frozen=True):
     """One of two states: its tag, ID and state function, and where it is declared."""
 
@@ -172,6 +176,11 @@ class RunReport(msgspec.Struct, frozen=True):
     wall_ms: float = 0.0
     busy_ms: float = 0.0
     cancelled: str = ""
+
+    @property
+    def has_no_states(self) -> bool:
+        """Whether the top file assigned nothing: its only row says so."""
+        return NO_STATES_TAG in self.rows
 
     @property
     def failed(self) -> list[str]:

@@ -14,7 +14,7 @@ import msgspec
 
 from asyncstate.errors import CompileError, Issue, RenderError
 from asyncstate.logs import get_logger
-from asyncstate.model.result import RUN_NUM
+from asyncstate.model.result import NO_STATES_TAG, RUN_NUM
 from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile, top_path
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 log: Final = get_logger(__name__)
 
-NO_STATES_TAG = "no_|-states_|-states_|-None"
 NO_MATCH = "No Top file or master_tops data matches found. Please see master log for details."
 NO_STATES = "No states found for this minion"
 _SHOWN = 5

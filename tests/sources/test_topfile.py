@@ -4,10 +4,10 @@ from memory_files import MemoryFileClient
 from record_answers import recorded
 
 from asyncstate.errors import CompileError, RenderError
+from asyncstate.model.result import NO_STATES_TAG
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.topfile import (
     NO_MATCH,
-    NO_STATES_TAG,
     environments,
     matches,
     no_states_row,

@@ -29,6 +29,11 @@ class Observed(Value):
     makes: Names
     programs: Names
 
+    @staticmethod
+    def replaces(chunk: LowChunk, *, bundled: bool) -> bool:
+        """Whether what a state was seen to touch counts in place of what its module says, which is then a guess."""
+        return chunk.state in GUESSED or not bundled
+
 
 def seen_at_work(
     chunks: Sequence[LowChunk],
@@ -72,4 +77,4 @@ def _joined(kept: Names, seen: Names) -> Names:
 
 
 def _is_guess(chunk: LowChunk, is_bundled: Callable[[LowChunk], bool]) -> bool:
-    return not says_it_itself(chunk.args) and (chunk.state in GUESSED or not is_bundled(chunk))
+    return not says_it_itself(chunk.args) and Observed.replaces(chunk, bundled=is_bundled(chunk))

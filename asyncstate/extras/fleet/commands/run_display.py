@@ -219,10 +219,8 @@ class RunDisplay(Relay):
 
     def _hints(self) -> Iterator[str]:
         """Yield for hosts without states the reason and a hint: their only row has neither."""
-        from asyncstate.sources.topfile import NO_STATES_TAG
-
         for each in self._console.results:
-            if NO_STATES_TAG in each.report.rows:
+            if each.report.has_no_states:
                 yield from (f"{each.host}: {issue}" for issue in each.report.warnings)
 
     def _display(self) -> ReportDisplay:

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.observed import GUESSED
+from asyncstate.compile.effects.observed import Observed
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.extras.proof.trace import store
 from asyncstate.extras.proof.trace.learned import Effects, LearnedEffects, Record, chunk_key
@@ -15,7 +15,6 @@ from asyncstate.extras.proof.trace.touched import CHANGES, LOOKED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from asyncstate.compile.effects.observed import Observed
     from asyncstate.extras.proof.trace.witness import Trace
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -83,7 +82,7 @@ class Learning:
         Bundled states that declare their effects need none: the declaration counts.
         """
         function = self._parts.host.loaders["states"].find(chunk.function)
-        if function is not None and function.module.bundled and chunk.state not in GUESSED:
+        if function is not None and not Observed.replaces(chunk, bundled=function.module.bundled):
             return {}
         words = "\n".join(chunk.texts(own=True))
         paths = [
