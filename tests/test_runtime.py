@@ -355,7 +355,7 @@ async def test_a_value_of_a_wrong_type_is_refused_by_the_name_of_its_parameter(f
             {"states": {"a.b": 5}},
             "'states' must be Mapping[str, Callable[..., Any]] | None, not dict of int",
         ),
-        (load_settings, {"files": ["a", 5]}, "'files' must be Sequence[Path | str], not list of int, str"),
+        (load_settings, {"files": ["a", 5]}, "'files' must be Sequence[Path | str] | None, not list of int, str"),
     ],
 )
 def test_a_text_is_no_list_and_true_is_no_number(function, given, said):

@@ -439,6 +439,12 @@ metrics_option: Callable[[Any], Any] = option(
 telemetry_options: Callable[[Any], Any] = together(metrics_option, _traces_option)
 """Facts about a run for services that watch over machines."""
 
+driving_options: Callable[[Any], Any] = together(grace_option, outcome_options, telemetry_options)
+"""For every command that drives a run to its end, and shows it in a form of its own."""
+
+one_run_options: Callable[[Any], Any] = together(test_option, grace_option, report_options, telemetry_options)
+"""For every command that makes one run on this machine, and shows it as apply does."""
+
 
 def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:
     """Declare ``--out`` for a command that answers with data."""

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command
-from asyncstate.cli.options import (
-    config_options,
-    grace_option,
-    report_options,
-    telemetry_options,
-    test_option,
-    wait_option,
-)
+from asyncstate.cli.options import config_options, one_run_options, wait_option
 from asyncstate.cli.settings import fold_keywords, settings_from, split_arguments
 
 if TYPE_CHECKING:
@@ -34,11 +27,8 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 @click.argument("function", metavar="STATE.FUN", shell_complete=completes("states"))
 @click.argument("arguments", nargs=-1, metavar="[NAME] [KEY=VALUE]...", shell_complete=completes("state_arguments"))
 @config_options
-@test_option
+@one_run_options
 @wait_option
-@grace_option
-@report_options
-@telemetry_options
 def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Run one state function, without an SLS file.
 

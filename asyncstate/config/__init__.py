@@ -52,7 +52,7 @@ _FLAGS = {
 
 @checked
 def load_settings(
-    files: Sequence[Path | str] = (),
+    files: Sequence[Path | str] | None = (),
     overrides: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
     project: Project | None = None,
@@ -62,10 +62,11 @@ def load_settings(
     """Read configuration files, the environment and flags into Settings.
 
     A file may be a minion configuration (with its ``include`` and, if it is named ``minion``, ``minion.d/*.conf``) or a
-    directory that contains one (``config.yaml`` or ``minion``). ``overrides`` are options by name; None means "not
-    given". Raises ConfigError, which names the source and the option, for a file that cannot be read, a value of the
-    wrong type, a misspelt name of a variable or an override, and, as root, for a file that others can change.
-    ``trust_writable`` in the variables or overrides allows that (in a file it has no such effect).
+    directory that contains one (``config.yaml`` or ``minion``); None means the default files of this machine.
+    ``overrides`` are options by name; None means "not given". Raises ConfigError, which names the source and the
+    option, for a file that cannot be read, a value of the wrong type, a misspelt name of a variable or an override,
+    and, as root, for a file that others can change. ``trust_writable`` in the variables or overrides allows that (in a
+    file it has no such effect).
 
     The configuration of a ``project`` comes after ``files``. Its folders are the roots if no source names
     ``file_roots``. Raises ConfigError for a project that another user could have put there.
@@ -78,7 +79,8 @@ def load_settings(
     trusts_all = _trusts_all(variables, overrides)
     if project is not None and not trusts_all:
         require_own_project(project)
-    for file in [*files, *([project.config] if project and project.config else [])]:
+    named = default_files(environ) if files is None else files
+    for file in [*named, *([project.config] if project and project.config else [])]:
         path = main_file(os.fspath(file))
         values["conf_file"] = path
         for source, content in read_with_includes(path):

@@ -26,6 +26,10 @@ class Phase(msgspec.Struct, frozen=True):
     seconds: float
 
 
+Call = tuple[str, bool]
+"""A call of a state: its tag, and whether it is the test-mode call for a prereq."""
+
+
 class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
     """The fields of every event: the ID of the run, the event's number in it, and seconds since the run began."""
 
@@ -33,6 +37,21 @@ class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
     seq: int
     time: float
     v: int = 1
+
+    @property
+    def begins(self) -> Call | None:
+        """The call that begins with this event; None if none does."""
+        return None
+
+    @property
+    def ends(self) -> tuple[Call, dict[str, Any]] | None:
+        """The call that ends with this event, and its row; None if none does."""
+        return None
+
+    @property
+    def end_of_run(self) -> int | None:
+        """The exit code of the run that ends with this event; None if it goes on."""
+        return None
 
 
 class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
@@ -75,6 +94,11 @@ class ChunkStarted(Event, frozen=True, tag="chunk_started", kw_only=True):
     sls: str
     check: bool = False
 
+    @property
+    def begins(self) -> Call:
+        """The call."""
+        return self.tag, self.check
+
 
 class ChunkRetried(Event, frozen=True, tag="chunk_retried", kw_only=True):
     """An attempt did not give the result that ``retry`` demands. The next one starts ``interval`` seconds later."""
@@ -106,6 +130,11 @@ class ChunkFinished(Event, frozen=True, tag="chunk_finished", kw_only=True):
     why: str
     check: bool = False
     sub_rows: dict[str, dict[str, Any]] = {}
+
+    @property
+    def ends(self) -> tuple[Call, dict[str, Any]]:
+        """The call, and its row."""
+        return (self.tag, self.check), self.row
 
 
 class PrefetchStarted(Event, frozen=True, tag="prefetch_started", kw_only=True):
@@ -162,6 +191,11 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     rows: dict[str, dict[str, Any]] = {}
     order: tuple[int, ...] = ()
     foretold: dict[str, int] = {}
+
+    @property
+    def end_of_run(self) -> int:
+        """The exit code."""
+        return self.exit_code
 
 
 AnyEvent = (

@@ -37,7 +37,7 @@ def places_of(ctx: click.Context) -> Places:
 
 def _configured(ctx: click.Context) -> Places:
     """Return the places named by the configuration, with the folders of plugins outside the tree."""
-    from asyncstate.config import default_files, load_settings
+    from asyncstate.config import load_settings
     from asyncstate.config.files import find_project
     from asyncstate.errors import AsyncStateError
     from asyncstate.load.folders import bundled_folder, plugin_folders
@@ -46,7 +46,7 @@ def _configured(ctx: click.Context) -> Places:
     named = [os.path.abspath(name) for name in ctx.params.get("config") or ()]
     project = None if named else find_project()
     try:
-        settings = load_settings(named or default_files(), options, project=project)
+        settings = load_settings(named or None, options, project=project)
     except AsyncStateError:  # the command reports such a mistake, a completion does not
         settings = load_settings([], options)
     extensions = settings.extra.get("extension_modules") or os.path.join(settings.cachedir, "extmods")

@@ -11,9 +11,9 @@ from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
 from asyncstate.extras.fleet.commands.options import (
+    attending_options,
     compile_options,
     deadline_option,
-    driving_options,
     patience_option,
     run_options,
 )
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     help="What to do with states that wait for a lost host: they fail (default), or wait for it.",
 )
 @rollout_options
-@driving_options
+@attending_options
 @way_options
 @root_options
 @optional_connection_options

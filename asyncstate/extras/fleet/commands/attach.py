@@ -10,7 +10,7 @@ from asyncstate.cli.framework import new_command
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
-from asyncstate.extras.fleet.commands.options import driving_options, run_options
+from asyncstate.extras.fleet.commands.options import attending_options, run_options
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet attach 4be1", "Watch the run whose ID has this prefix, and show its report."),),
 )
 @click.argument("run", shell_complete=complete_runs)
-@driving_options
+@attending_options
 @connection_options
 @run_options
 def command(console: Console, /, run: str, **options: Any) -> int:

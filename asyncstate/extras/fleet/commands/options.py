@@ -11,10 +11,8 @@ from asyncstate.cli.options import (
     config_file_options,
     data_option,
     display_options,
-    grace_option,
+    driving_options,
     in_a_directory,
-    outcome_options,
-    telemetry_options,
     together,
 )
 from asyncstate.cli.settings import MappingType
@@ -84,8 +82,8 @@ compile_options: Callable[[Any], Any] = together(
 )
 """The options of compilation on each host: exclusions, the environment, pillar data."""
 
-driving_options: Callable[[Any], Any] = together(grace_option, progress_option, outcome_options, telemetry_options)
-"""The options of commands that drive a run to its end: signals, and output for other programs."""
+attending_options: Callable[[Any], Any] = together(progress_option, driving_options)
+"""The options of commands that follow a run to its end: signals, and output for other programs."""
 
 run_options: Callable[[Any], Any] = together(
     config_file_options,

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.options import (
-    concurrency_option,
-    grace_option,
-    part_options,
-    report_options,
-    telemetry_options,
-    test_option,
-)
+from asyncstate.cli.options import concurrency_option, one_run_options, part_options
 from asyncstate.cli.settings import select
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
@@ -58,7 +51,7 @@ _STEPS: Final = 64
     shell_complete=complete_target,
     help="With --ssh: the hosts of the roster to reach. Default: all.",
 )
-@test_option
+@one_run_options
 @concurrency_option(f"Number of steps at once, where their order allows it. Default: {_STEPS}.")
 @option(
     "--failhard",
@@ -74,11 +67,8 @@ _STEPS: Final = 64
     type=click.FloatRange(min=0, min_open=True),
     help="Cancel the orchestration after this time and exit with 124.",
 )
-@grace_option
 @deadline_option(", in steps without a timeout")
 @patience_option()
-@report_options
-@telemetry_options
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.
 

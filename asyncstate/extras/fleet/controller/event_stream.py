@@ -16,7 +16,6 @@ from asyncstate.extras.fleet.protocol import FINISHED, Report, decode, require_f
 from asyncstate.journal.entry import event_of
 from asyncstate.logs import get_logger
 from asyncstate.model.chunk import parse_tag
-from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished
 
 if TYPE_CHECKING:
     import logging
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.board import Board
     from asyncstate.extras.fleet.protocol import Go, HostPlan
     from asyncstate.model.event import AnyEvent
+    from asyncstate.model.result import Row
 
 log: logging.Logger = get_logger(__name__)
 
@@ -152,9 +152,17 @@ class Failures(Relay):
 
     def event(self, host: str, event: AnyEvent) -> None:
         """Call ``failed`` if a state failed, and pass it on."""
-        if isinstance(event, ChunkFinished) and event.row["result"] is False and not event.check:
+        if failed_state(event) is not None:
             self._failed(host)
         super().event(host, event)
+
+
+def failed_state(event: AnyEvent) -> tuple[str, Row] | None:
+    """Return the state that failed, or was held back, with this event, and its row; None if none did."""
+    if event.ends is None:
+        return None
+    (tag, check), row = event.ends
+    return (tag, row) if row["result"] is False and not check else None
 
 
 class EventStream:
@@ -219,12 +227,12 @@ class EventStream:
             raise MessageRefused(f"this is no event: {error}") from None
         if event is None:
             raise MessageRefused("this is no event that this version knows")
-        if isinstance(event, RunFinished):
-            self._exit_code = event.exit_code
-        elif isinstance(event, ChunkStarted):
-            self._running[event.tag, event.check] = None
-        elif isinstance(event, ChunkFinished):
-            self._running.pop((event.tag, event.check), None)
+        if event.end_of_run is not None:
+            self._exit_code = event.end_of_run
+        if event.begins is not None:
+            self._running[event.begins] = None
+        if event.ends is not None:
+            self._running.pop(event.ends[0], None)
         self._observer.event(self._host, event)
         return event.time
 

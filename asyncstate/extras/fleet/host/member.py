@@ -33,7 +33,6 @@ from asyncstate.extras.fleet.protocol import (
     require_fields,
 )
 from asyncstate.logs import get_logger
-from asyncstate.model.event import ChunkFinished
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
 
@@ -410,8 +409,9 @@ def _tell_past(plan: Plan, prepared: Prepared, others: Peers, events: Sequence[A
     nodes |= {(prepared.shown.tag(plan.chunks[chunk].tag), True): node for chunk, node in checks.items()}
     ended: dict[int, Outcome] = {}
     for event in events:
-        if isinstance(event, ChunkFinished) and (event.tag, event.check) in nodes:
-            ended[nodes[event.tag, event.check]] = Outcome.of(event.row)
+        if event.ends is not None and event.ends[0] in nodes:
+            call, row = event.ends
+            ended[nodes[call]] = Outcome.of(row)
     for node, outcome in ended.items():
         checked = ended.get(checks.get(node, -1))
         unforeseen = outcome.result is False and checked is not None and checked.result is not False

@@ -15,7 +15,7 @@ from asyncstate.extras.fleet.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.protocol import Report, encode
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
-from asyncstate.model.event import RunFinished, encode_event
+from asyncstate.model.event import encode_event
 
 if TYPE_CHECKING:
     import logging
@@ -69,8 +69,8 @@ class Reporter:
 
     def on_event(self, event: AnyEvent) -> None:
         """Take an event of the run, without secrets."""
-        if isinstance(event, RunFinished):
-            self._exit_code = event.exit_code
+        if event.end_of_run is not None:
+            self._exit_code = event.end_of_run
         self._events.append(_fitting(event))
         self._news.set()
 

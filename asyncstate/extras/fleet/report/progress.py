@@ -6,10 +6,9 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, TextIO
 
-from asyncstate.extras.fleet.controller.event_stream import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer, failed_state
 from asyncstate.extras.fleet.report.blockers import needs_of
 from asyncstate.model.chunk import parse_tag
-from asyncstate.model.event import ChunkFinished
 from asyncstate.report.progress import LiveDisplay, RunTally
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import count, one_line, short_time
@@ -82,8 +81,8 @@ class Tally(Observer):
         tally = self._of(host)
         tally.lost = False
         tally.on_event(event)
-        if isinstance(event, ChunkFinished):
-            self._ended.setdefault(host, set()).add((host, event.tag, event.check))
+        if event.ends is not None:
+            self._ended.setdefault(host, set()).add((host, *event.ends[0]))
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Note that the part of a host is over."""
@@ -165,9 +164,10 @@ class PlainFleetProgress(Tally):
     def event(self, host: str, event: AnyEvent) -> None:
         """Say that a state failed, or was held back."""
         super().event(host, event)
-        if isinstance(event, ChunkFinished) and event.row.get("result") is False and not event.check:
-            word, why = self.hosts[host].word(event.tag, event.row), self._unmet(host, event.tag)
-            self._say(f"{host}: {word} {describe_tag(event.tag)}{why and f': {why}'}")
+        if (failed := failed_state(event)) is not None:
+            tag, row = failed
+            word, why = self.hosts[host].word(tag, row), self._unmet(host, tag)
+            self._say(f"{host}: {word} {describe_tag(tag)}{why and f': {why}'}")
 
     def _unmet(self, host: str, tag: str) -> str:
         """Return the failure that held a state back, "" if unknown."""

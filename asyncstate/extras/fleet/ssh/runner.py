@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from asyncstate import filesystem, residue
-from asyncstate.config import Settings, default_files, load_settings
+from asyncstate.config import Settings, load_settings
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, FleetError, Issue
 from asyncstate.extras.fleet.events import HostEvents
 from asyncstate.extras.fleet.host.agent import Agent
@@ -205,7 +205,7 @@ def _lock_dir(begin: frames.Begin) -> str:
     if cachedir := begin.settings.get("cachedir"):
         return str(cachedir)
     try:
-        return load_settings(default_files()).cachedir
+        return load_settings(None).cachedir
     except ConfigError as error:
         raise FleetError(
             f"where other runs of this host have their lock is not known: {error}. Mend its configuration, or name the "
