@@ -9,7 +9,7 @@ from msgspec import structs
 from asyncstate.cli.console import columns
 from asyncstate.model.chunk import file_line
 from asyncstate.model.forecast import forecast
-from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
+from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ def _style_of(console: Console, settings: Settings, *, everything: bool, diffs: 
         import shutil
 
         cut = max(shutil.get_terminal_size().lines - _BESIDE_A_DIFF, 1)
-    style = style_from_options(options, console.palette(), width=columns(stream), diffs=diffs, diff_lines=cut)
+    style = Style.of(options, console.palette(), width=columns(stream), diffs=diffs, diff_lines=cut)
     if style.form == BRIEF and "state_verbose" not in settings.origins and not everything:
         return structs.replace(style, state_verbose=False)
     return style
@@ -51,7 +51,7 @@ def _style_of(console: Console, settings: Settings, *, everything: bool, diffs: 
 def brief_style(console: Console, settings: Settings) -> Style:
     """Return the style of ``brief`` with a line for each state, also those that were as wanted."""
     options = {**settings.opts(), "state_output": BRIEF}
-    return style_from_options(options, console.palette(), width=columns(console.stdout))
+    return Style.of(options, console.palette(), width=columns(console.stdout))
 
 
 class ReportDisplay:

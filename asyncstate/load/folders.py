@@ -101,8 +101,10 @@ def _plugin(folder: PluginFolder, entry: os.DirEntry[str]) -> PluginFile | None:
     return None
 
 
-def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -> list[PluginFolder]:
-    """Return the folders to search for plugins of ``kind`` before installed and bundled ones.
+def plugin_folders(
+    kind: str, opts: Mapping[str, Any], file_client: FileRoots, *, bundled: bool = False
+) -> list[PluginFolder]:
+    """Return the folders to search for plugins of ``kind`` before installed ones, with ``bundled`` also that of ours.
 
     They are the file roots of every environment (base first), then ``<module_dirs>/<kind>`` and
     ``<module_dirs>/_<kind>``, ``<extension_modules>/<kind>``, and the directories of the kind's own option
@@ -111,7 +113,8 @@ def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -
     """
     kinds = dict.fromkeys((kind, "utils", "interfaces"))
     neighbours = tuple((each, path) for each in kinds for path in _folder_paths(each, opts, file_client))
-    return [PluginFolder(path, neighbours=neighbours) for each, path in neighbours if each == kind]
+    own = [PluginFolder(path, neighbours=neighbours) for each, path in neighbours if each == kind]
+    return [*own, *bundled_folder(kind)] if bundled else own
 
 
 def _folder_paths(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -> list[str]:

@@ -14,7 +14,7 @@ from asyncstate.dunders.proxies import resolved
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.borrowed import BorrowedModules
 from asyncstate.load.bridge import Bridge, call_and_await, wrap
-from asyncstate.load.folders import FOLDER_OPTIONS, bundled_folder, plugin_folders
+from asyncstate.load.folders import FOLDER_OPTIONS, plugin_folders
 from asyncstate.load.loader import LazyLoader
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.salt_compat import Serializers
@@ -319,10 +319,7 @@ class PluginHost:
         folders = [
             folder
             for kind in (*FOLDER_OPTIONS, "interfaces")
-            for folder in (
-                *plugin_folders(kind, self.opts, self.file_client),
-                *(bundled_folder(kind) if bundled else ()),
-            )
+            for folder in plugin_folders(kind, self.opts, self.file_client, bundled=bundled)
         ]
         return list(dict.fromkeys(folder.path for folder in folders))
 

@@ -10,7 +10,6 @@ import msgspec
 from asyncstate.model.forecast import Foretold
 from asyncstate.model.result import STATE_RAN, was_held_back
 from asyncstate.report.columns import cells, cut, cut_within, padded, wrapped
-from asyncstate.report.compress import compress_ids
 from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_colour, row_parts, worst_colour
 from asyncstate.report.nested import diff_lines, diff_size, diffs_in, is_diff
 from asyncstate.report.summary import closing_lines, outcome_word
@@ -91,7 +90,7 @@ def brief_lines(
 
 def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold] | None = None) -> Iterator[str]:
     """Yield the lines of the states alone, as `brief_lines` does."""
-    rows = compress_ids(report.rows) if style.state_compress_ids else report.rows
+    rows = style.rows(report.rows)
     verbose = (style.state_verbose or len(rows) == 1) and not style.state_output_diff
     told = foretold or {}
     lines = [

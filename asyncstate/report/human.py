@@ -67,23 +67,31 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the ID is shown in place of the name."""
         return self.state_output.endswith("_id")
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any], palette: Palette = PLAIN, **more: Any) -> Style:
+        """Read Salt's display options (``state_output``, ``state_output_exclude`` …) from a settings mapping."""
+        form = str(options.get("state_output") or DEFAULT_FORM).lower()
+        return cls(
+            state_output=form if form.removesuffix("_id") in FORMS else DEFAULT_FORM,
+            state_verbose=bool(options.get("state_verbose", True)),
+            state_tabular=_tabular(options.get("state_tabular")),
+            state_compress_ids=bool(options.get("state_compress_ids", False)),
+            state_output_diff=bool(options.get("state_output_diff", False)),
+            state_output_profile=bool(options.get("state_output_profile", True)),
+            state_output_pct=bool(options.get("state_output_pct", False)),
+            exclude=_results(options.get("state_output_exclude")),
+            terse=_results(options.get("state_output_terse")),
+            palette=palette,
+            **more,
+        )
 
-def style_from_options(options: Mapping[str, Any], palette: Palette = PLAIN, **more: Any) -> Style:
-    """Read Salt's display options (``state_output``, ``state_output_exclude`` …) from a settings mapping."""
-    form = str(options.get("state_output") or DEFAULT_FORM).lower()
-    return Style(
-        state_output=form if form.removesuffix("_id") in FORMS else DEFAULT_FORM,
-        state_verbose=bool(options.get("state_verbose", True)),
-        state_tabular=_tabular(options.get("state_tabular")),
-        state_compress_ids=bool(options.get("state_compress_ids", False)),
-        state_output_diff=bool(options.get("state_output_diff", False)),
-        state_output_profile=bool(options.get("state_output_profile", True)),
-        state_output_pct=bool(options.get("state_output_pct", False)),
-        exclude=_results(options.get("state_output_exclude")),
-        terse=_results(options.get("state_output_terse")),
-        palette=palette,
-        **more,
-    )
+    def rows(self, rows: Mapping[str, Row]) -> Mapping[str, Row]:
+        """Return the rows to show: with ``state_compress_ids``, those of one ID joined."""
+        if not self.state_compress_ids:
+            return rows
+        from asyncstate.report.compress import compress_ids  # noqa: PLC0415 - as asked for
+
+        return compress_ids(rows)
 
 
 def _tabular(value: Any) -> bool | str:
@@ -103,12 +111,7 @@ def report_lines(
     ``foretold`` is the `forecast` of a dry run, if it was made.
     """
     yield style.palette.paint(worst_colour(report, style.palette), f"{host}:")
-    rows = report.rows
-    if style.state_compress_ids:
-        from asyncstate.report.compress import compress_ids  # noqa: PLC0415 - as asked for
-
-        rows = compress_ids(rows)
-    for tag, row in rows.items():
+    for tag, row in style.rows(report.rows).items():
         yield from row_lines(tag, row, style)
     yield ""
     if len(report.rows) > _LONG_REPORT:

@@ -27,7 +27,7 @@ from asyncstate.model.forecast import forecast
 from asyncstate.model.result import HostResult
 from asyncstate.report.brief import brief_lines
 from asyncstate.report.html import html_report
-from asyncstate.report.human import BRIEF, FORMS, report_lines, style_from_options
+from asyncstate.report.human import BRIEF, FORMS, Style, report_lines
 from asyncstate.report.junit import junit_xml
 from asyncstate.report.profile import Profile, profile_lines
 from asyncstate.report.waits import run_lines
@@ -174,7 +174,7 @@ def assert_shown(done):
     report = done.report
     assert json.loads(json_bytes(report.rows)).keys() == report.rows.keys()
     for form in FORMS:
-        style = style_from_options({"state_output": form})
+        style = Style.of({"state_output": form})
         foretold = forecast(report, done.plan)
         text = "\n".join((brief_lines if form == BRIEF else report_lines)(report, style, "local", foretold))
         assert "local:" in text

@@ -8,7 +8,7 @@ import pytest
 
 from asyncstate.model.result import RunReport
 from asyncstate.report.compress import compress_ids
-from asyncstate.report.human import report_lines, style_from_options
+from asyncstate.report.human import Style, report_lines
 
 
 def row(name, *, result=True, changes=None, started="10:00:02", id_="tools"):
@@ -65,7 +65,7 @@ def test_a_key_that_is_no_tag_stays():
 @pytest.mark.feature("F155")
 def test_the_summary_still_counts_every_state():
     report = RunReport(rows=rows(row("a"), row("b")))
-    style = style_from_options({"state_output": "terse_id", "state_compress_ids": True, "state_output_profile": False})
+    style = Style.of({"state_output": "terse_id", "state_compress_ids": True, "state_output_profile": False})
     lines = list(report_lines(report, style))
     assert lines[1] == "  Name: tools (2) - Function: pkg.installed - Result: Clean"
     assert any(line.startswith("Succeeded: 2") for line in lines)

@@ -5,7 +5,7 @@ from record_answers import read, recorded
 
 from asyncstate.errors import Issue
 from asyncstate.model.result import RunReport
-from asyncstate.report.human import FORMS, Style, report_lines, row_lines, style_from_options
+from asyncstate.report.human import FORMS, Style, report_lines, row_lines
 from asyncstate.report.terminal import COLOURED, without_control
 
 TAG = "file_|-web_conf_|-/etc/web.conf_|-managed"
@@ -61,7 +61,7 @@ def test_tabular_terse():
     ],
 )
 def test_a_table_of_ones_own(layout, line):
-    style = style_from_options({"state_output": "terse", "state_tabular": layout})
+    style = Style.of({"state_output": "terse", "state_tabular": layout})
     assert list(row_lines(TAG, row(), style)) == [line]
 
 
@@ -89,9 +89,7 @@ def test_forms(form, clean, changed, failed, differs):
 
 @pytest.mark.feature("F155")
 def test_filter_leaves_out_and_shortens_by_result():
-    style = style_from_options(
-        {"state_output": "filter", "state_output_exclude": "True,", "state_output_terse": [None]}
-    )
+    style = Style.of({"state_output": "filter", "state_output_exclude": "True,", "state_output_terse": [None]})
     assert list(row_lines(TAG, row(), style)) == []
     assert len(list(row_lines(TAG, row(result=None), style))) == 1
     assert len(list(row_lines(TAG, row(result=False), style))) > 1
@@ -106,8 +104,8 @@ def test_not_verbose_hides_what_was_right_already():
 
 
 def test_an_unknown_form_in_the_configuration_means_full():
-    assert style_from_options({"state_output": "fancy"}).form == "full"
-    assert style_from_options({"state_output": "Mixed_ID"}).by_id
+    assert Style.of({"state_output": "fancy"}).form == "full"
+    assert Style.of({"state_output": "Mixed_ID"}).by_id
     assert set(FORMS) == {"full", "terse", "mixed", "changes", "filter", "brief"}
 
 

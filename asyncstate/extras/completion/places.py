@@ -40,7 +40,7 @@ def _configured(ctx: click.Context) -> Places:
     from asyncstate.config import load_settings
     from asyncstate.config.files import find_project
     from asyncstate.errors import AsyncStateError
-    from asyncstate.load.folders import bundled_folder, plugin_folders
+    from asyncstate.load.folders import plugin_folders
 
     options = {name: ctx.params.get(name) for name in ("saltenv", "trust_writable")}
     named = [os.path.abspath(name) for name in ctx.params.get("config") or ()]
@@ -55,10 +55,7 @@ def _configured(ctx: click.Context) -> Places:
         "states_dirs": settings.states_dirs,
         "extension_modules": str(extensions),
     }
-    outside = {
-        kind: [folder.path for folder in (*plugin_folders(kind, opts, _NoTree()), *bundled_folder(kind))]
-        for kind in _KINDS
-    }
+    outside = {kind: [folder.path for folder in plugin_folders(kind, opts, _NoTree(), bundled=True)] for kind in _KINDS}
     return Places(settings.file_roots, settings.saltenv or "base", settings.state_dir, outside)
 
 

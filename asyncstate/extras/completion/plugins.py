@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+
+    from asyncstate.load.folders import PluginFile
 
 
 class Argument(NamedTuple):
@@ -20,54 +22,37 @@ class Argument(NamedTuple):
 class Plugins:
     """The plugins of a kind in a list of folders, in order of lookup."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
-        self._files = _plugin_files(folders)
+    def __init__(self, folders: Iterable[str]) -> None:
+        from asyncstate.load.folders import PluginFolder, scan
+
+        self._files = scan(map(PluginFolder, folders)).values()
 
     def modules(self) -> list[str]:
         """Return the names by which the plugins are called, sorted."""
-        return sorted({name for path, stem in self._files.items() for name in _names(stem, path)})
+        return sorted({name for plugin in self._files for name in _names(plugin)})
 
     def functions(self, module: str) -> dict[str, list[Argument]]:
         """Return the functions of a module and their arguments, from all files that provide it."""
         found: dict[str, list[Argument]] = {}
-        for path, stem in self._files.items():
-            if module in _names(stem, path):
-                for name, arguments in sorted(_Text(path).functions()):
+        for plugin in self._files:
+            if module in _names(plugin):
+                for name, arguments in sorted(_Text(plugin.source).functions()):
                     found.setdefault(name, arguments)
         return found
 
 
-def _plugin_files(folders: Iterable[str]) -> dict[str, str]:
-    """Return the name of each plugin by its file; the first folder wins for files of the same name."""
-    found: dict[str, str] = {}
-    for folder in folders:
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            continue
-        for name in names:
-            stem, suffix = os.path.splitext(name)
-            if stem.startswith(("_", ".")) or stem in found or suffix not in {"", ".py"}:
-                continue
-            path = os.path.join(folder, name) if suffix else os.path.join(folder, name, "__init__.py")
-            if os.path.isfile(path):
-                found[stem] = path
-    return {path: stem for stem, path in found.items()}
-
-
-def _names(stem: str, path: str) -> list[str]:
+def _names(plugin: PluginFile) -> list[str]:
     """Return the names that a plugin file provides according to its text: its own, or virtual ones."""
     import re
 
-    from asyncstate.load.folders import PluginFile, PluginFolder
     from asyncstate.load.virtual import claims_of
 
-    claims = claims_of(PluginFile(stem, path, PluginFolder(os.path.dirname(path))))
+    claims = claims_of(plugin)
     if claims.name:
         return [claims.name]
     if interface := re.match(r"(\w+)interface\(", claims.expression):  # __virtualname__ = PkgInterface(__name__)()
         return [interface[1]]
-    return [stem]
+    return [plugin.name]
 
 
 class _Text:

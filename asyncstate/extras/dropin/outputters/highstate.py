@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pprint import pformat
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.report.compress import compress_ids
-from asyncstate.report.human import Style, result_word, style_from_options
+from asyncstate.report.human import Style, result_word
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.terminal import Palette, clean
 
@@ -28,7 +27,7 @@ _LABELS = {True: "Succeeded", False: "Failed", None: "Not Run", "warnings": "War
 
 def highstate(data: Any, opts: Mapping[str, Any], palette: Palette) -> str:
     """Return the rows of each host with their summary. ``data`` is by host; anything but rows is shown as it is."""
-    style = style_from_options(opts, palette)
+    style = Style.of(opts, palette)
     return "\n".join(_Host(style, bool(palette.reset)).text(host, value) for host, value in data.items())
 
 
@@ -70,9 +69,7 @@ class _Host:
         lost = [row for tag, row in data.items() if _is_lost(tag, row)]
         for row in lost:
             self._lines += [_LOST, pformat(row)]
-        rows = {tag: row for tag, row in data.items() if isinstance(row, dict) and "result" in row}
-        if self._style.state_compress_ids:
-            rows = compress_ids(rows)
+        rows = self._style.rows({tag: row for tag, row in data.items() if isinstance(row, dict) and "result" in row})
         for tag in sorted(rows, key=lambda each: rows[each].get("__run_num__", 0)):
             self._lines += self._row(tag.split("_|-"), rows[tag])
         self._lines += self._summary(host)
