@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.data.merging import independent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from asyncstate.render import Rendered
     from asyncstate.render.context import Restraint
     from asyncstate.render.kept import Kept
+    from asyncstate.render.wanted import Wanted
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.held import HeldFiles
     from asyncstate.sources.matchers import Matcher
@@ -82,17 +84,8 @@ class TreeElsewhere(Protocol):
 class Renderings(Protocol):
     """Earlier renderings of SLS files of this tree and its pillar."""
 
-    def of(
-        self,
-        file: SlsFile,
-        extra: Mapping[str, Any],
-        *,
-        pillar: Mapping[str, Any],
-        grains: Mapping[str, Any],
-        read: Callable[[str], bytes],
-        render: Callable[[], Rendered],
-    ) -> Rendered:
-        """Return an earlier rendering of a file, else the return of ``render``. ``read`` returns a file."""
+    def of(self, wanted: Wanted) -> Rendered:
+        """Return an earlier rendering of a file, or render it."""
 
 
 class Embedding(Value):
@@ -300,13 +293,12 @@ class RuntimeServices(Services):
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
         if (renderings := self._embedding.renderings) is not None:
+            from asyncstate.render.wanted import Wanted  # noqa: PLC0415 - a run keeps no renderings
+
+            render = partial(self._rendered, file, extra, client, rendered, pillar)
+            host = self.host
             return renderings.of(
-                file,
-                extra,
-                pillar=self.host.pillar,
-                grains=self.host.grains,
-                read=client.read,
-                render=lambda: self._rendered(file, extra, client, rendered, pillar),
+                Wanted(file, extra, pillar=host.pillar, grains=host.grains, read=client.read, render=render)
             )
         return self._rendered(file, extra, client, rendered, pillar)
 
