@@ -178,11 +178,6 @@ class RunReport(msgspec.Struct, frozen=True):
     cancelled: str = ""
 
     @property
-    def has_no_states(self) -> bool:
-        """Whether the top file assigned nothing: its only row says so."""
-        return NO_STATES_TAG in self.rows
-
-    @property
     def failed(self) -> list[str]:
         """The tags of the states that failed, without those that a handler made good."""
         return [tag for tag, row in self.rows.items() if row["result"] is False and tag not in self.handled]
@@ -250,6 +245,11 @@ class HostResult(msgspec.Struct, frozen=True, kw_only=True):
     def ok(self) -> bool:
         """Whether the run succeeded on this host."""
         return self.report.ok and not self.problem
+
+    @property
+    def has_no_states(self) -> bool:
+        """Whether the top file assigned nothing: its only row says so."""
+        return NO_STATES_TAG in self.report.rows
 
     @property
     def uneventful(self) -> bool:

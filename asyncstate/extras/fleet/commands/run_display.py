@@ -220,7 +220,7 @@ class RunDisplay(Relay):
     def _hints(self) -> Iterator[str]:
         """Yield for hosts without states the reason and a hint: their only row has neither."""
         for each in self._console.results:
-            if each.report.has_no_states:
+            if each.has_no_states:
                 yield from (f"{each.host}: {issue}" for issue in each.report.warnings)
 
     def _display(self) -> ReportDisplay:
