@@ -26,7 +26,8 @@ class Extra:
     pages of its mistakes, as in ``reference/code_pages``.
     ``effects`` makes a source of effects for ``implicit_order: learned``, ``tracer`` makes the `Tracer` of a run for
     ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`. ``completer`` offers what may
-    be typed in place of an argument, ``shells`` answers a shell that asks for it.
+    be typed in place of an argument, ``shells`` answers a shell that asks for it. ``lender`` makes the
+    `asyncstate.load.borrowed.Lender` of a plugin host, None where Salt is not installed.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Extra:
         search: str = "",
         completer: str = "",
         shells: str = "",
+        lender: str = "",
     ) -> None:
         self.commands: Mapping[str, tuple[str, str, str]] = commands or {}
         self.settings: str = settings
@@ -51,6 +53,7 @@ class Extra:
         self.search: str = search
         self.completer: str = completer
         self.shells: str = shells
+        self.lender: str = lender
 
 
 def extras() -> Iterator[Extra]:

@@ -5,43 +5,56 @@ from __future__ import annotations
 import inspect
 import threading
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.errors import RaisedElsewhere
 from asyncstate.load.folders import PluginFile, PluginFolder, scan
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.load.virtual import claims_of
-from asyncstate.logs import get_logger
 from asyncstate.model.chunk import LANE
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Iterable
-
-    from asyncstate.borrow.workers import SaltWorkers
-
-log: logging.Logger = get_logger(__name__)
 
 LANES: Final = "salt."
 """The prefix of the lanes of borrowed modules."""
 
 
+class Lender(Protocol):
+    """Calls functions of Salt's modules, which run elsewhere. All methods block, and may be called from any thread."""
+
+    def folders(self, kind: str) -> list[str]:
+        """Return the folders of Salt's modules of a kind; none if there is no usable Salt."""
+
+    def describe(self, kind: str, module: str, files: list[str]) -> dict[str, Any]:
+        """Return what a module is that one of the files may provide: ``refused``, or ``file`` and ``functions``.
+
+        A function is ``{"parameters": [(name, kind, has default, default)], "doc": text}``. Raises RaisedElsewhere.
+        """
+
+    def call(self, kind: str, name: str, files: list[str], args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call a function in the context of the call under way. Raises what it raises, and RunCancelled."""
+
+    def renew(self) -> None:
+        """Note that options, grains, pillar or folders have changed."""
+
+    def close(self) -> None:
+        """End what waits for calls."""
+
+
 class BorrowedModules:
     """Salt's modules of one kind, as the loader's own. ``disabled`` names files to ignore.
 
-    ``setting`` is the option ``salt_python``, "" for the default; ``workers`` is called when a module of Salt is
-    needed.
+    ``lender`` is called when a module of Salt is needed.
 
-    A name that no file of Salt claims costs no worker. A module that a file may provide is described by a worker, once
-    after each `reset`; its functions call a worker. All methods may be called from any thread.
+    A name that no file of Salt claims is not asked for. A module that a file may provide is described once after each
+    `reset`. All methods may be called from any thread.
     """
 
-    def __init__(
-        self, kind: str, setting: str, workers: Callable[[], SaltWorkers], disabled: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, kind: str, lender: Callable[[], Lender | None], disabled: Iterable[str] = ()) -> None:
         self.kind = kind
-        self._setting = setting
-        self._workers = workers
+        self._find_lender = lender
+        self._lender: Lender | None = None
         self._disabled = tuple(disabled)
         self._lock = threading.RLock()
         self._files: dict[str, PluginFile] | None = None
@@ -72,16 +85,16 @@ class BorrowedModules:
         if found is not None:
             return found
         files = self._claiming(name)
-        if not files:
+        if not files or self._lender is None:
             return None
         with self._lock:
             if name not in self._known:
-                self._known[name] = self._described(name, files)
+                self._known[name] = self._described(self._lender, name, files)
             return self._known[name]
 
-    def _described(self, name: str, files: list[str]) -> LoadedModule | str:
+    def _described(self, lender: Lender, name: str, files: list[str]) -> LoadedModule | str:
         try:
-            facts = self._workers().describe(self.kind, name, files)
+            facts = lender.describe(self.kind, name, files)
         except RaisedElsewhere as failed:
             return failed.shown
         if "refused" in facts:
@@ -91,7 +104,7 @@ class BorrowedModules:
         module = LoadedModule(name, facts.get("file", ""), namespace, borrowed=True)
         for function, told in facts.get("functions", {}).items():
             try:
-                func = _function(self._workers(), self.kind, f"{name}.{function}", files, told)
+                func = _function(lender, self.kind, f"{name}.{function}", files, told)
             except ValueError as error:
                 return f"the signature of {name}.{function} that a worker describes is none: {error}"
             module.functions[function] = LoadedFunction(f"{name}.{function}", func, module)
@@ -110,25 +123,16 @@ class BorrowedModules:
             return self._files
 
     def _scanned(self) -> dict[str, PluginFile]:
-        from asyncstate.borrow import AUTO, SaltMissing, may_have_salt  # noqa: PLC0415 - most trees need no name of Salt's
-
-        setting = self._setting or AUTO
-        if not may_have_salt(setting):
-            return {}
-        try:
-            folders = self._workers().salt().folders.get(self.kind, [])
-        except SaltMissing as missing:
-            if setting != AUTO:
-                log.warning("salt_python: %s", missing)
-            return {}
+        self._lender = self._find_lender()
+        folders = [] if self._lender is None else self._lender.folders(self.kind)
         return scan(map(PluginFolder, folders), self._disabled)
 
 
-def _function(workers: SaltWorkers, kind: str, name: str, files: list[str], told: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function with the signature and docstring of one of Salt's, which a worker calls."""
+def _function(lender: Lender, kind: str, name: str, files: list[str], told: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function with the signature and docstring of one of Salt's, which the lender calls."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return workers.call(kind, name, files, list(args), kwargs)
+        return lender.call(kind, name, files, list(args), kwargs)
 
     call.__name__ = call.__qualname__ = name.rpartition(".")[2]
     call.__module__ = f"salt.{kind}.{name.partition('.')[0]}"

@@ -22,8 +22,8 @@ from asyncstate.salt_compat import Serializers
 if TYPE_CHECKING:
     import asyncio
 
-    from asyncstate.borrow.workers import SaltWorkers
     from asyncstate.dunders import Services, TreeFiles
+    from asyncstate.load.borrowed import Lender
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.redact import Secrets
     from asyncstate.sources.held import HeldFiles
@@ -182,8 +182,8 @@ class PluginHost:
         self.file_client: TreeFiles = file_client
         self.workers: WorkerThreads = workers or WorkerThreads()
         self._bridge = Bridge(self.workers, self.context)
-        self._salt_workers: SaltWorkers | None = None
-        self._salt_workers_lock = threading.Lock()
+        self._lender: Lender | None = None
+        self._lender_lock = threading.Lock()
         self.shared: SharedContext = SharedContext(threading.RLock())
         """``__context__`` of this runtime."""
         self._loaded = LoadingContext(self.shared)
@@ -194,7 +194,9 @@ class PluginHost:
                 partial(self.context, context=self._loaded),
                 disabled=opts.get(f"disable_{kind}") or (),
                 providers=opts.get("providers") if kind == "modules" else None,
-                borrowed=self._borrowed(kind) if kind in _BORROWED else None,
+                borrowed=BorrowedModules(kind, self._lend, opts.get(f"disable_{kind}") or ())
+                if kind in _BORROWED
+                else None,
             )
             for kind in FOLDER_OPTIONS
         }
@@ -225,23 +227,17 @@ class PluginHost:
         for name, func in (extra_states or {}).items():
             self.register_state(name, func)
 
-    def _borrowed(self, kind: str) -> BorrowedModules:
-        setting = self.opts.get("salt_python") or ""
-        return BorrowedModules(kind, setting, self._workers_of_salt, self.opts.get(f"disable_{kind}") or ())
+    def _lend(self) -> Lender | None:
+        from asyncstate import extend  # noqa: PLC0415 - most trees need nothing of Salt's
 
-    def _workers_of_salt(self) -> SaltWorkers:
-        from asyncstate.borrow import AUTO  # noqa: PLC0415 - most trees need nothing of Salt's
-        from asyncstate.borrow.workers import SaltWorkers  # noqa: PLC0415
-
-        with self._salt_workers_lock:
-            if self._salt_workers is None:
-                self._salt_workers = SaltWorkers(
-                    self.opts.get("salt_python") or AUTO,
-                    self._options_for_salt,
-                    self._folders_for_salt,
-                    trust=self.opts.get("trust_writable") is True,
-                )
-            return self._salt_workers
+        with self._lender_lock:
+            setting = self.opts.get("salt_python") or "auto"
+            named = setting not in ("auto", "off")
+            lender = extend.provided("lender", "salt_python") if named else extend.offered("lender")
+            if self._lender is None and lender is not None:
+                trust = self.opts.get("trust_writable") is True
+                self._lender = lender(setting, self._options_for_salt, self._folders_for_salt, trust=trust)
+            return self._lender
 
     def _options_for_salt(self) -> dict[str, Any]:
         return self.opts if self._for_salt is None else {**self.opts, "file_roots": self._for_salt.roots_of_copies()}
@@ -301,8 +297,8 @@ class PluginHost:
             self.file_client = client
             self._for_salt = for_salt
             self._base = self._base.derive(file_client=client)
-        if self._salt_workers is not None:
-            self._salt_workers.renew()
+        if self._lender is not None:
+            self._lender.renew()
 
     def register_state(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
         """Offer ``func``, plain or async, as the state function ``module.function``."""
@@ -335,8 +331,8 @@ class PluginHost:
         """
         self._bridge.loop = None
         self.workers.close()
-        if self._salt_workers is not None:
-            self._salt_workers.close()
+        if self._lender is not None:
+            self._lender.close()
 
     @contextmanager
     def enter(self, **overrides: Any) -> Iterator[CallContext]:
@@ -375,8 +371,8 @@ class PluginHost:
 
     def reload(self) -> None:
         """Forget all loaded plugins: each is loaded again on the next use, and read again if its file changed."""
-        if self._salt_workers is not None:
-            self._salt_workers.renew()
+        if self._lender is not None:
+            self._lender.renew()
         for loader in self.loaders.values():
             loader.reset()
         for functions in (self.salt, self.states, self.utils, self.grains_functions, self._render_functions):

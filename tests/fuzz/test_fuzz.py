@@ -4,7 +4,6 @@ import os
 
 import pytest
 from fuzz_cases import tried
-from fuzz_messages import valid_answers
 from fuzz_trees import FAMILIES, case
 
 ROOTS = ["--file-root", "salt", "--pillar-root", "pillar"]
@@ -56,13 +55,8 @@ def test_odd_input_ends_well(family, run_case):
     tried(FAMILIES[family], run_case, 3)
 
 
-@pytest.mark.parametrize(("family", "cases"), {"outward": 60, "answers": 15}.items())
-def test_no_record_and_no_message_leads_out_of_the_roots_that_the_operator_chose(family, cases, run_case):
-    tried(FAMILIES[family], run_case, cases)
-
-
-def test_answers_that_are_not_spoiled_are_taken(run_case):
-    assert run_case(valid_answers()) is None
+def test_no_record_leads_out_of_the_roots_that_the_operator_chose(run_case):
+    tried(FAMILIES["outward"], run_case, 60)
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ PLUGINS_MAY_IMPORT = (
 
 BY_NAME = {
     "asyncstate/__init__.py": "the public names, when they are asked for",
-    "asyncstate/borrow/worker.py": "Salt, under Salt's interpreter",
+    "asyncstate/extras/borrow/worker.py": "Salt, under Salt's interpreter",
     "asyncstate/cli/framework.py": "the file of a command",
     "asyncstate/extend.py": "extras, and what they add",
     "asyncstate/load/": "plugins",
@@ -244,7 +244,7 @@ def test_what_is_temporary_is_noted(checkout):
 
 PAST_THE_DOOR = {
     "asyncstate/_code_pack.py": "files of our own package, read before anything is imported",
-    "asyncstate/borrow/": "Salt and its interpreter, looked at by their trust, and /dev/null",
+    "asyncstate/extras/borrow/": "Salt and its interpreter, looked at by their trust, and /dev/null",
     "asyncstate/process/": "/proc",
     "asyncstate/residue.py": "private folders of ours, by names of ours",
     "asyncstate/render/jinja_time.py": "/proc",

@@ -25,9 +25,10 @@ from hypothesis.errors import Flaky
 sys.path.append(str(Path(__file__).parents[1] / "extras" / "support"))
 try:
     from fuzz_fleet import FAMILIES as OF_FLEETS
+    from fuzz_salt import FAMILIES as OF_SALT
 except ModuleNotFoundError:
-    OF_FLEETS = {}
-FAMILIES = {**OF_THE_ENGINE, **OF_FLEETS}
+    OF_FLEETS = OF_SALT = {}
+FAMILIES = {**OF_THE_ENGINE, **OF_FLEETS, **OF_SALT}
 CASES = Path(__file__).parents[1] / "fuzz" / "cases"
 TRIED = CASES.with_name("tried.json")
 _ROUND = 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fuzz_messages import answers
 from fuzz_plugins import hook_files, plugin_files
 from fuzz_records import footprints, journal_parts, journals, outward, plans
 from fuzz_sls import IDS, ODD, SLS, expressions, odd_scalars, sls_files, spoiled, values
@@ -668,7 +667,6 @@ FAMILIES = {
     "plans": plans,
     "footprints": footprints,
     "outward": outward,
-    "answers": answers,
 }
 """Strategies for cases, by the name of what they are about."""
 ALL_ODD = ODD

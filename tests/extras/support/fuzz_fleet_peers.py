@@ -12,9 +12,22 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from fuzz_peers import HOST, OK, REFUSED, RUN, settings_of_case
+REFUSED, OK, INTERRUPTED = 1, 0, 130
+RUN, HOST = "r1", "a1"
 
-INTERRUPTED = 130
+
+def settings_of_case(*roots: str):
+    from asyncstate import Settings
+
+    environments = {"base": ["salt"], **({"__env__": ["salt/__env__"]} if roots else {})}
+    return Settings(
+        id=HOST,
+        file_roots=environments,
+        pillar_roots={"base": ["pillar"], **({"__env__": ["pillar/__env__"]} if roots else {})},
+        cachedir=os.environ["ASYNCSTATE_CACHEDIR"],
+        state_dir=os.environ["ASYNCSTATE_STATE_DIR"],
+        grains={"os": "Debian"},
+    )
 
 
 def runner() -> int:

@@ -18,10 +18,10 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from asyncstate.borrow import wire
-from asyncstate.borrow.failure import require_answer
 from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError
+from asyncstate.extras.borrow import wire
+from asyncstate.extras.borrow.failure import require_answer
 from asyncstate.logs import get_logger
 from asyncstate.process.descriptors import Thread, room
 from asyncstate.process.lineage import start
@@ -29,7 +29,7 @@ from asyncstate.process.lineage import start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.borrow import SaltPython
+    from asyncstate.extras.borrow.finding import SaltPython
 
 log: Final = get_logger(__name__)
 

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from asyncstate.borrow import WORKER, SaltPython
+from asyncstate.extras.borrow.finding import WORKER, SaltPython
 
 if TYPE_CHECKING:
     from pathlib import Path

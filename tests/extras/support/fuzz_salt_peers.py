@@ -10,29 +10,14 @@ import sys
 import threading
 
 REFUSED, OK = 1, 0
-RUN, HOST = "r1", "a1"
-
-
-def settings_of_case(*roots: str):
-    from asyncstate import Settings
-
-    environments = {"base": ["salt"], **({"__env__": ["salt/__env__"]} if roots else {})}
-    return Settings(
-        id=HOST,
-        file_roots=environments,
-        pillar_roots={"base": ["pillar"], **({"__env__": ["pillar/__env__"]} if roots else {})},
-        cachedir=os.environ["ASYNCSTATE_CACHEDIR"],
-        state_dir=os.environ["ASYNCSTATE_STATE_DIR"],
-        grains={"os": "Debian"},
-    )
 
 
 def borrower(kind: str, *calls: str) -> int:
     """Describe a module of Salt and call its functions; the worker says ``answers``."""
-    from asyncstate.borrow import SaltPython
-    from asyncstate.borrow.workers import SaltWorkers
     from asyncstate.dunders.context import CallContext, SharedContext, current
     from asyncstate.errors import AsyncStateError, RaisedElsewhere
+    from asyncstate.extras.borrow.finding import SaltPython
+    from asyncstate.extras.borrow.workers import SaltWorkers
     from asyncstate.load.borrowed import BorrowedModules
 
     # What reads the requests beside keeps the worker's end of its pipe open: no answer is lost by a broken pipe.
@@ -47,7 +32,7 @@ def borrower(kind: str, *calls: str) -> int:
     )
     code = OK
     try:
-        module = BorrowedModules(kind, sys.executable, lambda: workers).module("x")
+        module = BorrowedModules(kind, lambda: workers).module("x")
         if module is None:
             return REFUSED
         for name in calls:

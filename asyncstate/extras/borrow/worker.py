@@ -1,8 +1,8 @@
 """A worker: calls Salt's functions for asyncstate, one at a time, under the interpreter that Salt is installed for.
 
 ``worker.py --probe`` prints, as JSON, Salt's version and the folders of its modules. Without an argument, it answers
-requests on its standard input (from `asyncstate.borrow.process`) on its standard output, as frames of `wire`. Output of
-Salt's code goes to standard error, so that it cannot break the protocol.
+requests on its standard input (from `asyncstate.extras.borrow.process`) on its standard output, as frames of `wire`.
+Output of Salt's code goes to standard error, so that it cannot break the protocol.
 
 It runs under every Python from 3.8 on and imports only Salt and the standard library.
 """
@@ -343,7 +343,7 @@ def _take_mark(mark: int) -> None:
     """Mark this process and the programs that it starts with the mark of the call."""
     if mark:
         with suppress(ImportError, OSError, ValueError):
-            import resource  # noqa: PLC0415 - not every system has it
+            import resource
 
             resource.setrlimit(_LIMIT_OF_MARKS, (mark, resource.getrlimit(_LIMIT_OF_MARKS)[1]))
 

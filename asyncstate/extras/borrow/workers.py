@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from asyncstate.borrow import PATIENCE, SaltMissing, find_salt, wire
-from asyncstate.borrow.failure import LostInSalt, failure_of
-from asyncstate.borrow.process import WorkerEnded, WorkerProcess
 from asyncstate.dunders.context import current, observer
+from asyncstate.extras.borrow import wire
+from asyncstate.extras.borrow.failure import LostInSalt, failure_of
+from asyncstate.extras.borrow.finding import AUTO, PATIENCE, SaltMissing, find_salt
+from asyncstate.extras.borrow.process import WorkerEnded, WorkerProcess
+from asyncstate.logs import get_logger
 from asyncstate.model.chunk import MOD_AGGREGATE
 from asyncstate.process.descriptors import Thread
 from asyncstate.process.ending import belong
@@ -21,10 +23,13 @@ from asyncstate.process.lineage import Lineage, new_mark
 from asyncstate.residue import note_started
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Iterator
 
-    from asyncstate.borrow import SaltPython
     from asyncstate.dunders.context import CallContext, CancelToken
+    from asyncstate.extras.borrow.finding import SaltPython
+
+log: logging.Logger = get_logger(__name__)
 
 MOST = 4
 """The largest number of workers."""
@@ -67,7 +72,7 @@ class SaltWorkers:
     ) -> None:
         self.setting: str = setting
         self._options = options
-        self._folders = folders
+        self._tree_folders = folders
         self._trust = trust
         self._most = most
         self._news = threading.Condition()
@@ -92,6 +97,15 @@ class SaltWorkers:
         if isinstance(found, SaltMissing):
             raise found
         return found
+
+    def folders(self, kind: str) -> list[str]:
+        """Return the folders of Salt's modules of a kind; none if there is no usable Salt, with a warning if named."""
+        try:
+            return self.salt().folders.get(kind, [])
+        except SaltMissing as missing:
+            if self.setting != AUTO:
+                log.warning("salt_python: %s", missing)
+            return []
 
     def renew(self) -> None:
         """Make each worker reload its modules, with the present options, grains and pillar."""
@@ -120,7 +134,7 @@ class SaltWorkers:
         """Call a function of Salt in the context of the call under way.
 
         Raises LostInSalt if the worker ends, RunCancelled if the call is cancelled (the worker is ended, too), and the
-        function's own exceptions (see `asyncstate.borrow.failure`).
+        function's own exceptions (see `asyncstate.extras.borrow.failure`).
         """
         call = current.get()
         token = call.cancel
@@ -238,7 +252,7 @@ class SaltWorkers:
         generation, frame = self._set_up
         if generation != self._generation:
             generation = self._generation
-            frame = wire.encode({"do": "set up", "opts": self._options(), "folders": self._folders()})
+            frame = wire.encode({"do": "set up", "opts": self._options(), "folders": self._tree_folders()})
             self._set_up = (generation, frame)
         if worker.generation == generation:
             return

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from asyncstate.borrow import SaltMissing
-from asyncstate.borrow.failure import LostInSalt
-from asyncstate.borrow.workers import SaltWorkers
 from asyncstate.dunders.context import CallContext, CancelToken, SharedContext, current, observer
 from asyncstate.errors import CommandExecutionError, InvocationError, LoaderError, RunCancelled
+from asyncstate.extras.borrow.failure import LostInSalt
+from asyncstate.extras.borrow.finding import SaltMissing
+from asyncstate.extras.borrow.workers import SaltWorkers
 from asyncstate.run.rows import RunningView
 
 
@@ -155,7 +155,7 @@ def test_what_a_call_writes_is_logged_as_its_own_before_it_returns(salt, workers
         run(workers, "m.say", *args)
         return len(heard)
 
-    borrow_log = logging.getLogger("asyncstate.borrow.process")
+    borrow_log = logging.getLogger("asyncstate.extras.borrow.process")
     listener, level = Listener(), borrow_log.level
     borrow_log.addHandler(listener)
     borrow_log.setLevel(logging.INFO)

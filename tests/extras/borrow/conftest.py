@@ -7,14 +7,15 @@ import threading
 import pytest
 from fake_salt import FakeSalt
 
-from asyncstate.borrow.workers import SaltWorkers
+from asyncstate.extras.borrow.workers import SaltWorkers
 
 
 @pytest.fixture(autouse=True)
 def no_worker_is_left():
     """Let no worker, which ends beside what follows, live on in the next test."""
+    before = set(threading.enumerate())
     yield
-    for thread in threading.enumerate():
+    for thread in set(threading.enumerate()) - before:
         if thread.name.startswith(("end-", "salt-")):
             thread.join(60)
             assert not thread.is_alive()

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from asyncstate import borrow
-from asyncstate.borrow import SaltMissing, find_salt, interpreter_of, may_have_salt
+from asyncstate.extras.borrow import finding
+from asyncstate.extras.borrow.finding import SaltMissing, find_salt, interpreter_of, may_have_salt
 
 
 def script(path, text):
@@ -27,7 +27,7 @@ def on_path(tmp_path, monkeypatch):
         folders.append(str(folder))
         monkeypatch.setenv("PATH", os.pathsep.join(folders))
 
-    monkeypatch.setattr(borrow, "_PACKAGED", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(finding, "_PACKAGED", str(tmp_path / "nowhere"))
     monkeypatch.setenv("PATH", str(tmp_path))
     return put
 

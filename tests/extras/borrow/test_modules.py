@@ -28,8 +28,8 @@ def host(tree, salt):
 def started(monkeypatch):
     """The workers that were started."""
     found = []
-    start = "asyncstate.borrow.workers.WorkerProcess"
-    from asyncstate.borrow.process import WorkerProcess
+    start = "asyncstate.extras.borrow.workers.WorkerProcess"
+    from asyncstate.extras.borrow.process import WorkerProcess
 
     monkeypatch.setattr(start, lambda python: found.append(python) or WorkerProcess(python))
     return found

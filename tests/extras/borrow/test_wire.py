@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.borrow import WORKER, wire
+from asyncstate.extras.borrow import wire
+from asyncstate.extras.borrow.finding import WORKER
 
 KEYS = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.binary(), st.tuples(st.integers(), st.text()))
 VALUES = st.recursive(

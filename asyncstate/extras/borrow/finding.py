@@ -1,11 +1,4 @@
-"""Salt's own modules, run by Salt's own code in processes of the interpreter that Salt is installed for.
-
-    loader ──▶ catalogue: Salt's modules by name ──▶ workers ──pipe──▶ worker.py: Salt's loader
-
-This file finds Salt and, without loading it, the folders of its modules. `workers` starts processes when a module
-of Salt is first needed, lends them to calls, and replaces any that end or hang. `process` is one worker, `wire` the
-protocol. `worker.py` and `wire.py` run under Salt's interpreter, so they import nothing of this package.
-"""
+"""Finds Salt: its interpreter, its version and, without loading it, the folders of its modules."""
 
 from __future__ import annotations
 
@@ -80,7 +73,7 @@ def _candidates() -> Iterator[str]:
             yield python
     if os.access(_PACKAGED, os.X_OK):
         yield _PACKAGED
-    from asyncstate.salt_compat import real_salt_is_installed  # noqa: PLC0415 - looks through sys.path
+    from asyncstate.salt_compat import real_salt_is_installed
 
     if real_salt_is_installed():
         yield sys.executable
@@ -102,7 +95,7 @@ def interpreter_of(program: str) -> str | None:
     name = os.path.basename(words[0]) if words else ""
     if name == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-        import shutil  # noqa: PLC0415 - few scripts name it so
+        import shutil
 
         found = shutil.which(words[0]) if words else None
     elif name in {"sh", "bash", "dash"}:  # "exec" "$(dirname "$(readlink -f "$0")")/bin/python3.10" "$0" "$@"
@@ -143,7 +136,7 @@ def _asked(python: str, *, trust: bool) -> SaltPython:
 def _facts(argv: tuple[str, ...]) -> tuple[dict[str, Any], str]:
     """Return an interpreter's description of its Salt; or an empty one, and the reason."""
     try:
-        from asyncstate.process.child import run_child  # noqa: PLC0415 - seldom called
+        from asyncstate.process.child import run_child
 
         ended = run_child(list(argv), timeout=PATIENCE)
         facts = msgspec.json.decode(ended.stdout.strip().rpartition(b"\n")[2])

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from asyncstate.borrow.failure import LostInSalt, failure_of, require_answer
 from asyncstate.errors import AsyncStateError, CommandExecutionError, LoaderError, RaisedElsewhere, RenderError
+from asyncstate.extras.borrow.failure import LostInSalt, failure_of, require_answer
 from asyncstate.run.rows import exception_row
 
 
