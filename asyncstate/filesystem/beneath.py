@@ -36,7 +36,7 @@ class Beneath:
     def __init__(self, path: str) -> None:
         self.path: str = path
         self._top = place.open_folder(path)
-        self._files = NewFiles(self._top)
+        self._files = NewFiles()
 
     def __enter__(self) -> Self:
         return self

@@ -143,52 +143,42 @@ class Replacement:
 
 
 class NewFiles:
-    """Makes files below the open folder ``top``, each in one step, with one temporary file for all."""
+    """Makes the files of a tree, each in one step: under a temporary name in its folder, the same name in all folders.
 
-    __slots__ = ("_temporary", "_top")
+    They are synced with the new files of the run. ``is_temporary``: the whole tree is already noted as a temporary one.
+    """
 
-    def __init__(self, top: int) -> None:
-        self._top = top
-        self._temporary = ""
+    __slots__ = ("_is_temporary", "_noted", "_temporary")
+
+    def __init__(self, *, is_temporary: bool = False) -> None:
+        self._temporary = name_beside("asyncstate")
+        self._is_temporary = is_temporary
+        self._noted: set[str] = set()
 
     @contextmanager
     def file(self, name: str, folder: int, path: str, mode: int = 0o600) -> Iterator[int]:
         """Yield a descriptor to write to. It becomes ``name`` in ``folder``, whatever is there, when the block is left.
 
-        After an exception, what was there stays. ``mode`` is as for `Replacement`, ``path`` is for records.
+        After an exception, what was there stays. ``mode`` is as for `Replacement`, ``path`` is the file's own.
         """
-        if not self._temporary:
-            self._temporary = name_beside("asyncstate")
-            note_temporary_in(self._top, self._temporary)
-        descriptor = os.open(self._temporary, _NEW, mode, dir_fd=self._top)
+        self._note(folder, os.path.dirname(path))
+        descriptor = os.open(self._temporary, _NEW, mode, dir_fd=folder)
         try:
             yield descriptor
             check_cancelled()
-            self._rename(descriptor, name, folder, mode)
+            os.rename(self._temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             _note_unsynced(path, os.fstat(descriptor).st_dev)
         except BaseException:
             with suppress(FileNotFoundError):
-                os.unlink(self._temporary, dir_fd=self._top)
+                os.unlink(self._temporary, dir_fd=folder)
             raise
         finally:
             os.close(descriptor)
 
-    def _rename(self, descriptor: int, name: str, folder: int, mode: int) -> None:
-        try:
-            os.rename(self._temporary, name, src_dir_fd=self._top, dst_dir_fd=folder)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            # Another file system is mounted there.
-            with NewFiles(folder).file(name, folder, "", mode) as there:
-                os.lseek(descriptor, 0, os.SEEK_SET)
-                _copy(descriptor, there)
-                found = os.fstat(descriptor)
-                os.fchown(there, found.st_uid, found.st_gid)
-                copy_attributes(f"/proc/self/fd/{descriptor}", there)
-                os.fchmod(there, stat.S_IMODE(found.st_mode))
-                os.utime(there, ns=(found.st_atime_ns, found.st_mtime_ns))
-            os.unlink(self._temporary, dir_fd=self._top)
+    def _note(self, folder: int, path: str) -> None:
+        if not self._is_temporary and path not in self._noted:
+            note_temporary_in(folder, self._temporary)
+            self._noted.add(path)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -204,7 +194,7 @@ def _note_unsynced(path: str, device: int) -> None:
     if call is None:
         return
     paths = call.context.setdefault(UNSYNCED, {}).setdefault(device, [])
-    if path and len(paths) <= FEW:
+    if len(paths) <= FEW:
         paths.append(path)
 
 

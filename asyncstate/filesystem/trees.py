@@ -148,7 +148,8 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
         if reading.is_directory(target):
             with _opened(target) as there:
                 note(target, "changed")
-                _Copy(there, keep_owner=keep_owner, keep_set_id=keep_set_id).content(here, there, source, target)
+                copy = _Copy(there, NewFiles(), keep_owner=keep_owner, keep_set_id=keep_set_id)
+                copy.content(here, there, source, target)
             return
         change.makedirs(os.path.dirname(target.rstrip("/")) or ".")
         with place.parent(target) as beside:
@@ -157,7 +158,8 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
             os.mkdir(new, 0o700, dir_fd=beside.fd)
             try:
                 with _inner(new, beside.fd) as there:
-                    copy = _Copy(there, keep_owner=keep_owner, keep_set_id=keep_set_id)
+                    files = NewFiles(is_temporary=True)
+                    copy = _Copy(there, files, keep_owner=keep_owner, keep_set_id=keep_set_id)
                     copy.content(here, there, source, target)
                     copy.finish(here, there)
                 check_cancelled()
@@ -213,9 +215,9 @@ def _inner(name: str, folder: int) -> Iterator[int]:
 
 
 class _Copy:
-    def __init__(self, target: int, *, keep_owner: bool, keep_set_id: bool | None) -> None:
+    def __init__(self, target: int, files: NewFiles, *, keep_owner: bool, keep_set_id: bool | None) -> None:
         self.target = os.fstat(target)
-        self.files = NewFiles(target)
+        self.files = files
         self.keep_owner = keep_owner
         self.keep_set_id = keep_set_id
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import io
 import os
-import stat
 from contextlib import suppress
 
 import pytest
 
 from asyncstate import filesystem
 from asyncstate.errors import RunCancelled
-from asyncstate.filesystem import Beneath, replacement
+from asyncstate.filesystem import Beneath
 
 OLD, NEW = b"old\n", b"new " * 1000
 FAILING = ("write", "rename", "open", "fchmod", "utime", "mkdir", "symlink", "unlink", "fstat")
@@ -90,22 +89,23 @@ def test_a_file_is_old_or_new_whatever_fails(trees, monkeypatch, way, function, 
 
 
 @pytest.mark.parametrize("way", [unpacked, copied])
-def test_a_file_system_that_is_mounted_in_the_tree_gets_whole_files_too(trees, monkeypatch, way):
+def test_a_file_is_made_in_its_own_folder(trees, monkeypatch, way):
+    """So it is on the file system of the folder, and has its group and its default permissions."""
     source, target = trees
-    os.chmod(source / "sub" / "two", 0o640)
-    os.utime(source / "sub" / "two", (1_600_000_000, 1_600_000_000))
-    rename = os.rename
+    os.chmod(target / "sub", 0o2750)
+    real, made = os.open, []
 
-    def across(old, new, *, src_dir_fd, dst_dir_fd):
-        if src_dir_fd != dst_dir_fd and os.readlink(f"/proc/self/fd/{dst_dir_fd}").endswith("/sub"):
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+    def opened(name, flags, *args, dir_fd=None, **kwargs):
+        if flags & os.O_CREAT:
+            made.append(os.readlink(f"/proc/self/fd/{dir_fd}"))
+        return real(name, flags, *args, dir_fd=dir_fd, **kwargs)
 
-    monkeypatch.setattr(replacement.os, "rename", across)
+    monkeypatch.setattr(os, "open", opened)
     way(source, target)
+    monkeypatch.undo()
+    assert sorted(made) == [str(target), str(target / "sub")]
+    assert (target / "sub" / "two").stat().st_gid == (target / "sub").stat().st_gid
     assert found(target) == {"one": NEW, "sub/two": NEW, "link": NEW}
-    two = (target / "sub" / "two").stat()
-    assert (stat.S_IMODE(two.st_mode), two.st_mtime) == (0o640, 1_600_000_000)
 
 
 @pytest.mark.parametrize("function", FAILING)
