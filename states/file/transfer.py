@@ -157,8 +157,11 @@ def copy_(
     if occupied and filesystem.is_file(path) and filesystem.is_file(source) and _same_content(path, source):
         comment += " - files are identical but force flag is set"
     filesystem.require_readable(source)
-    if is_dry_run() and filesystem.is_directory(source):
-        filesystem.require_copyable(source)
+    if filesystem.is_directory(source) and (occupied or is_dry_run()):
+        try:
+            filesystem.require_copyable(source)
+        except OSError:
+            return failed(name, f'Failed to copy "{source}" to "{path}"')
 
     def make() -> Any:
         folders_mode = dir_mode or _directory_mode(mode)
@@ -171,31 +174,42 @@ def copy_(
         if not preserve and (problem := _unowned(source, path, user, group, comment)):
             return failed(name, problem)
         return would_change(name, f'File "{source}" is set to be copied to "{path}"')
-    return _in_place_of(name, path, lambda: _copied(name, source, path, user, group, mode, comment, preserve=preserve))
+
+    def copy(where: str) -> Row:
+        return _copied(name, source, path, where, user, group, mode, comment, preserve=preserve)
+
+    if occupied and not _is_moved_into_itself(source, path):
+        return _replaced(name, path, copy)
+    if occupied and not _removed(path):  # it is a part of the source that is not to be copied
+        return _undeleted(name, path)
+    return copy(path)
 
 
-def _in_place_of(name: str, path: str, make: Callable[[], Row]) -> Row:
-    """Return the row of ``make``, which makes ``path``. What is there now goes if it succeeds, and else stays."""
-    if not filesystem.lexists(path):
-        return make()
-    aside = os.path.join(os.path.dirname(path), residue.name_beside(os.path.basename(path)))
+def _replaced(name: str, path: str, make: Callable[[str], Row]) -> Row:
+    """Return the row of ``make``, which makes a new entry at the path that it gets, and put that in place of ``path``.
+
+    The new entry is whole before the old one goes. A directory is no target of a rename, so it is removed just before.
+    """
+    where = os.path.join(os.path.dirname(path), residue.name_beside(os.path.basename(path)))
+    residue.note_temporary(os.path.abspath(where))
     try:
-        filesystem.require_removable(path)
-        filesystem.rename(path, aside)
-    except OSError:
-        return failed(name, f'Failed to delete "{path}" in preparation for forced move')
-    succeeded = False
-    try:
-        row = make()
-        succeeded = row["result"] is not False
+        row = make(where)
+        if row["result"] is False:
+            return failed(name, str(row["comment"]).replace(where, path))
+        has_folder = filesystem.is_plain_directory(path) or filesystem.is_plain_directory(where)
+        if has_folder and not _removed(path):
+            return _undeleted(name, path)
+        filesystem.rename(where, path)
+        return row
+    except OSError as error:
+        return failed(name, str(error).replace(where, path))
     finally:
-        if not succeeded:
-            if filesystem.lexists(path):
-                _removed(path)
-            filesystem.rename(aside, path)
-    if succeeded and not _removed(aside):
-        return failed(name, f'Failed to delete what was at "{path}" and is "{aside}" now', row["changes"])
-    return row
+        if filesystem.lexists(where):
+            _removed(where)
+
+
+def _undeleted(name: str, path: str) -> Row:
+    return failed(name, f'Failed to delete "{path}" in preparation for forced move')
 
 
 def _unfit(path: str, make: Callable[[], object] | None) -> str:
@@ -222,23 +236,24 @@ def _unowned(source: str, path: str, user: Any, group: Any, comment: str) -> str
 
 
 def _copied(
-    name: str, source: str, path: str, user: Any, group: Any, mode: Any, comment: str, *, preserve: bool
+    name: str, source: str, path: str, where: str, user: Any, group: Any, mode: Any, comment: str, *, preserve: bool
 ) -> Row:
+    """Copy ``source`` to ``where``, and return the row of a copy at ``path``."""
     changes: dict[str, Any] = {}
     try:
         if filesystem.is_directory(source):
-            filesystem.copy_tree(source, path)
-            for root, dirs, files in filesystem.walk(path):
+            filesystem.copy_tree(source, where)
+            for root, dirs, files in filesystem.walk(where):
                 for entry in [*dirs, *files]:
                     __salt__["file.lchown"](os.path.join(root, entry), user, group)
         elif preserve:
-            __salt__["file.copy"](source, path)
+            __salt__["file.copy"](source, where)
         else:
             placed = __salt__["file.manage_file"](
-                path, source, None, None, {}, user, group, mode, None, str(__env__), ""
+                where, source, None, None, {}, user, group, mode, None, str(__env__), ""
             )
             if not placed["result"]:
-                if not filesystem.lexists(path):
+                if not filesystem.lexists(where):
                     return failed(name, placed["comment"])
                 return failed(name, f"{comment}; {placed['comment']}", {path: source})
             mode_of_copy = __salt__["file.get_mode"](source)
@@ -247,7 +262,7 @@ def _copied(
                 changes["mode"] = mode
         changes[path] = source
         if filesystem.is_directory(source) and not preserve:
-            checked, _ = __salt__["file.check_perms"](path, None, user, group, mode)
+            checked, _ = __salt__["file.check_perms"](where, None, user, group, mode)
             changes.update(checked["changes"])
             if not checked["result"]:
                 return failed(name, "; ".join([comment, checked["comment"]]), changes)
@@ -327,11 +342,12 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
     if is_dry_run():
         return would_change(name, f'File "{source}" is set to be moved to "{path}"')
 
-    def move() -> Row:
-        try:
-            __salt__["file.move"](source, path)
-        except (CommandExecutionError, OSError):
-            return failed(name, f'Failed to move "{source}" to "{path}"')
-        return changed(name, f'Moved "{source}" to "{path}"', {path: source})
-
-    return _in_place_of(name, path, move)
+    # A file is replaced in one step.
+    is_replaced = all(filesystem.is_file(each) and not filesystem.is_link(each) for each in (source, path))
+    if occupied and not is_replaced and not _removed(path):
+        return _undeleted(name, path)
+    try:
+        __salt__["file.move"](source, path)
+    except (CommandExecutionError, OSError):
+        return failed(name, f'Failed to move "{source}" to "{path}"')
+    return changed(name, f'Moved "{source}" to "{path}"', {path: source})

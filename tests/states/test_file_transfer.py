@@ -576,60 +576,100 @@ def test_a_retention_has_a_time_zone(plugins, tmp_path):
     assert plugins.state("file.retention_schedule", **arguments)["result"] is True
 
 
-@pytest.mark.parametrize("failing", ["write", "rename", "mkdir", "open"])
+@pytest.mark.parametrize("failing", ["write", "mkdir", "open", "fchmod"])
 @pytest.mark.parametrize(
-    "case",
-    list(itertools.product(["file.copy", "file.rename"], ["file", "folder"], ["file", "folder", "link", "nothing"])),
+    "case", list(itertools.product(["file", "folder"], ["file", "folder", "link", "nothing"], [False, True]))
 )
-def test_what_cannot_be_replaced_is_still_there(plugins, tmp_path, monkeypatch, case, failing):
-    """Whatever call finds the disk full: with ``force``, too, the old or the new is there."""
-    state, kind, there = case
+def test_what_cannot_be_replaced_by_a_copy_is_still_there(plugins, tmp_path, monkeypatch, case, failing):
+    """Whatever call finds the disk full: with ``force``, too, the old or the whole new one is there."""
+    kind, there, preserve = case
     source, target = tmp_path / "source", tmp_path / "to" / "target"
-    target.parent.mkdir()
-    numbers = iter(range(1, 100))
-    for number in numbers:
-        for path in (source, target):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            path.unlink(missing_ok=True)
-        if kind == "folder":
-            (source / "sub").mkdir(parents=True)
-            (source / "sub" / "f").write_text("new")
-        else:
-            source.write_text("new")
+    for number in range(1, 100):
+        shutil.rmtree(target.parent, ignore_errors=True)
+        shutil.rmtree(source, ignore_errors=True)
+        target.parent.mkdir()
+        make_source(source, kind)
         if there == "folder":
             (target / "old").mkdir(parents=True)
         elif there == "file":
             target.write_text("old")
         elif there == "link":
             target.symlink_to("nowhere")
-        before, calls, real = snapshot(target.parent), [], getattr(os, failing)
-
-        def fails(*args, real=real, calls=calls, number=number, **kwargs):
-            calls.append(args)
-            if len(calls) == number:
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return real(*args, **kwargs)
-
+        before, whole = snapshot(target.parent), snapshot(source)
         with monkeypatch.context() as patched:
-            patched.setattr(os, failing, fails)
-            try:
-                row = plugins.state(state, name=str(target), source=str(source), force=True)
-            except OSError:
-                row = {"result": False}
-        if "Failed to delete what was at" in row.get("comment", ""):
-            assert sum(path.name.startswith(".target.") for path in target.parent.iterdir()) == 1
-            shutil.rmtree(target.parent)
-            target.parent.mkdir()
-        elif row["result"] is False:
+            calls = fail(patched, failing, number, errno.ENOSPC)
+            row = plugins.state("file.copy", name=str(target), source=str(source), force=True, preserve=preserve)
+        assert snapshot(source) == whole
+        if row["result"] is False and row["changes"] == {}:
             assert snapshot(target.parent) == before
-            assert source.exists()
         else:
             assert (target / "sub" / "f" if kind == "folder" else target).read_text() == "new"
             assert [path.name for path in target.parent.iterdir()] == ["target"]
         if len(calls) < number:
             break
     assert row["result"] is True
+
+
+@pytest.mark.parametrize("failing", ["write", "mkdir", "open", "unlink", "rmdir"])
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_move_to_another_file_system_loses_nothing(plugins, tmp_path, monkeypatch, kind, failing):
+    source, target = tmp_path / "source", tmp_path / "target"
+    real = os.rename
+
+    def across(old, new, **folders):
+        if os.path.basename(old) == "source":
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        real(old, new, **folders)
+
+    for number in range(1, 100):
+        for path in (source, target):
+            if path.is_dir():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+        make_source(source, kind)
+        whole = snapshot(source)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "rename", across)
+            calls = fail(patched, failing, number, errno.EIO)
+            row = plugins.state("file.rename", name=str(target), source=str(source), force=True)
+        there = [path for path in (source, target) if path.exists() and snapshot(path) == whole]
+        assert there, row
+        if len(calls) < number:
+            break
+    assert row["result"] is True
+
+
+def make_source(source, kind):
+    if kind == "folder":
+        for name in ("a", "sub"):
+            (source / name).mkdir(parents=True)
+            (source / name / "f").write_text("new")
+    else:
+        source.unlink(missing_ok=True)
+        source.write_text("new")
+
+
+def fail(patched, function, number, code):
+    """Let the call ``number`` of a function of os fail; return the calls so far."""
+    real, calls = getattr(os, function), []
+
+    def failing(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == number:
+            raise OSError(code, os.strerror(code))
+        return real(*args, **kwargs)
+
+    patched.setattr(os, function, failing)
+    return calls
+
+
+def test_a_copy_into_its_own_source_does_not_grow(plugins, tmp_path):
+    source = tmp_path / "a"
+    (source / "d").mkdir(parents=True)
+    for _ in range(3):
+        row = plugins.state("file.copy", name=str(source / "b"), source=str(source), force=True)
+        assert row["result"] is True
+        assert sorted(path.relative_to(source).as_posix() for path in source.rglob("*")) == ["b", "b/d", "d"]
 
 
 @needs_root
