@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.values import BLANKS_OF_C as _BLANKS
 from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import Editing, __salt__, editing
@@ -124,7 +125,7 @@ def unfit(ip: str, alias: str, comment: str = "") -> str:
 
 
 def _names(alias: str) -> list[str]:
-    return _fields_of(str(alias)) or [alias]
+    return _fields_of(str(alias), _BLANKS) or [alias]
 
 
 def _entry(ip: str, alias: str, comment: str) -> _Line:
@@ -135,7 +136,7 @@ def _entry(ip: str, alias: str, comment: str) -> _Line:
 
 def _line(ip: str, alias: str, comment: str) -> _Line:
     text, comment = f"{ip}\t\t{alias}", comment.strip()
-    return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(_fields_of(alias)), comment)
+    return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(_fields_of(alias, _BLANKS)), comment)
 
 
 def _path() -> str:
@@ -153,7 +154,7 @@ def _lines() -> list[_Line]:
 
 def _parsed(raw: str) -> _Line:
     entry, _, comment = raw.partition("#")
-    words = _fields_of(entry)
+    words = _fields_of(entry, _BLANKS)
     return _Line(raw, words[0], tuple(words[1:]), comment.strip()) if words else _Line(raw)
 
 

@@ -6,6 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.values import BLANKS_OF_C as _BLANKS
 from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 
@@ -102,7 +103,7 @@ def only(name: str, hostnames: str | list[str]) -> Row:
     """Make sure that the address ``name`` has these names, in this order, and no others."""
     given = hostnames if isinstance(hostnames, list) else [hostnames]
     old = " ".join(__salt__["hosts.get_alias"](name))
-    new = " ".join(field for each in given for field in _fields_of(each))
+    new = " ".join(field for each in given for field in _fields_of(each, _BLANKS))
     if old == new:
         return unchanged(name, f'IP address {name} already set to "{new}"')
     if new and filesystem.judges() and (problem := __salt__["hosts.unfit"](name, new)):

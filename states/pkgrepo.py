@@ -109,7 +109,7 @@ def absent(name: str, **kwargs: Any) -> Row:
     if with_key and "pkg.del_repo_key" not in __salt__:
         return failed(name, "Repo key management is not implemented for this platform")
     try:
-        repo = __salt__["pkg.get_repo"](name, **kwargs)
+        repo = _configured(name, kwargs)
     except (CommandExecutionError, InvocationError) as error:
         return failed(name, f"Failed to configure repo '{name}': {error}")
     if not repo:
@@ -118,7 +118,7 @@ def absent(name: str, **kwargs: Any) -> Row:
         return would_change(name, f"Package repo '{name}' will be removed. {_CAUTION}")
     try:
         __salt__["pkg.del_repo"](repo=name, **kwargs)
-        if __salt__["pkg.get_repo"](name, **kwargs):
+        if _configured(name, kwargs):
             return failed(name, f"Failed to remove repo {name}")
     except (CommandExecutionError, InvocationError) as error:
         return failed(name, str(error))
@@ -191,6 +191,13 @@ def _expected(repo: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if not _on_debian():
         return dict(arguments)
     found: dict[str, Any] = __salt__["pkg.expand_repo_def"](repo=repo, **arguments)
+    return found
+
+
+def _configured(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the source that is to be removed, {} if there is none. As in Salt, one for other machines is another."""
+    given = {**kwargs, "any_architecture": False} if _on_debian() else kwargs
+    found: dict[str, Any] = __salt__["pkg.get_repo"](name, **given)
     return found
 
 

@@ -22,6 +22,11 @@ async def sync_modules(name: str, **kwargs: Any) -> Row:
     return _nothing(name)
 
 
+async def sync_renderers(name: str, **kwargs: Any) -> Row:
+    """Return that no renderer was to be synchronised; the arguments are ignored."""
+    return _nothing(name)
+
+
 async def sync_states(name: str, **kwargs: Any) -> Row:
     """Return that no state module was to be synchronised; the arguments are ignored."""
     return _nothing(name)

@@ -18,7 +18,7 @@ class KeyValues:
         self.wanted = wanted
         self.separator = separator
         self.uncomment = uncomment
-        self.end = "\n"
+        self.end: str = "\n"
         self.left: dict[str, int] = dict.fromkeys(wanted, count)
         self.content: list[str] = []
         self.diff: list[str] = []

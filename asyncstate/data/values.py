@@ -20,9 +20,13 @@ def is_one_line(text: str) -> bool:
     return len(f"{text}.".splitlines()) == 1 and "\0" not in text
 
 
-def fields_of(line: str) -> list[str]:
-    """Return the fields of a line of a table such as fstab or hosts: only blanks and tabs are between them."""
-    return [field for field in line.rstrip("\n").replace("\t", " ").split(" ") if field]
+BLANKS_OF_C = " \t\v\f\r"
+"""The white space of the C library within a line; that of Python has more."""
+
+
+def fields_of(line: str, blanks: str = " \t") -> list[str]:
+    """Return the fields of a line of a table such as fstab, with one or several ``blanks`` between them."""
+    return [field for field in line.rstrip("\n").translate(dict.fromkeys(map(ord, blanks), " ")).split(" ") if field]
 
 
 def unfit(what: str, texts: Iterable[str], words: Iterable[str] = ()) -> str:

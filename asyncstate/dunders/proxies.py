@@ -80,7 +80,7 @@ class _ContextDunder(_MappingDunder):
     def __getitem__(self, key: str) -> Any:
         return current.get().retcode if key == "retcode" else super().__getitem__(key)
 
-    if not TYPE_CHECKING:  # as above
+    if not TYPE_CHECKING:  # its types are those of `MutableMapping.get`
 
         def get(self, key: str, default: Any = None) -> Any:
             return current.get().retcode if key == "retcode" else super().get(key, default)

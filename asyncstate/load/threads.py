@@ -388,7 +388,7 @@ class _Worker(Thread):
             except BaseException as raised:  # noqa: BLE001 - raised again where the call is awaited
                 error = transferable(raised)
             if os.getpid() != self._process:
-                os._exit(0)  # the function forked, and returns in the copy too, which has no loop to tell
+                os._exit(0)  # the function forked: the child has no loop that could take its return value
             self.current = None
             following = None if job.strand is None else job.strand.next_after(job)
             if following is None:

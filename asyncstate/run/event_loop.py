@@ -91,7 +91,7 @@ class LoopWatch:
                     waits_for = send(value)
                 finally:
                     if os.getpid() != process:
-                        os._exit(0)  # the function forked, and goes on in the copy too: two processes on one loop
+                        os._exit(0)  # the function forked: the child must not continue on the loop of its parent
                     if self.ticks - before >= self._most:
                         self._note(function, self.ticks - before)
                 try:

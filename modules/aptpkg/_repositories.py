@@ -37,15 +37,17 @@ def list_repos(**kwargs: Any) -> dict[str, list[Repo]]:
     return found
 
 
-def get_repo(repo: str, **kwargs: Any) -> Repo:
+def get_repo(repo: str, any_architecture: bool = True, **kwargs: Any) -> Repo:
     """Return the source that a one-line definition names, {} if there is none. One common component is enough.
 
-    ``dist`` is another suite than that of the definition.
+    Of several, it is the one with the same architectures, else the first; none without
+    ``any_architecture``. ``dist`` is another suite than that of the definition.
     """
     try:
         wanted = _entry(repo)
-    except CommandExecutionError:  # what is no definition is no source
+    except CommandExecutionError:  # an invalid definition matches no source
         return {}
+    matches: list[Repo] = []
     suite = _suite(wanted, kwargs)
     for repos in list_repos().values():
         for found in repos:
@@ -56,8 +58,10 @@ def get_repo(repo: str, **kwargs: Any) -> Repo:
             ):
                 continue
             if not wanted.comps or set(wanted.comps) & set(found["comps"]):
-                return found
-    return {}
+                matches.append(found)
+    architectures = _architectures(wanted, kwargs)
+    same = [found for found in matches if set(found["architectures"]) == architectures]
+    return next(iter(same or (matches if any_architecture else ())), {})
 
 
 def del_repo(repo: str, **kwargs: Any) -> str:
@@ -74,9 +78,10 @@ def del_repo(repo: str, **kwargs: Any) -> str:
         if wanted.type in source.types
         and wanted.uri.rstrip("/") in [uri.rstrip("/") for uri in source.uris]
         and suite in source.suites
+        and set(source.architectures) == _architectures(wanted, kwargs)
     ]
     files: dict[str, None] = {}
-    for source in [each for each in same if each.architectures == wanted.architectures] or same:
+    for source in same:
         rest = [component for component in source.comps if component not in wanted.comps]
         if len(rest) == len(source.comps) and source.comps:
             continue
@@ -197,6 +202,10 @@ class _Keys(NamedTuple):
 
 def _suite(wanted: LineSource, kwargs: dict[str, Any]) -> str:
     return str(kwargs.get("dist") or wanted.dist)
+
+
+def _architectures(wanted: LineSource, kwargs: dict[str, Any]) -> set[str]:
+    return set(_listed(kwargs.get("architectures")) or wanted.architectures)
 
 
 def _check_lines(kwargs: dict[str, Any]) -> None:

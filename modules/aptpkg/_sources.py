@@ -18,7 +18,10 @@ SOURCES_PARTS = "/etc/apt/sources.list.d"
 
 _TYPES_OF_APT = {"deb", "deb-src"}
 _TYPES = {*_TYPES_OF_APT, "rpm", "rpm-src"}
-_OPTIONS = re.compile(r"\[([^\]]*)\]")
+_OPTIONS = re.compile(r"(\S+)\s+\[([^\]]*)\]")
+"""The type of a source, and the options right behind it."""
+_WORD = re.compile(r"(?:\[[^\]]*\]|\S)+")
+"""A word of a source: in brackets, it may have blanks (``cdrom:[Debian 12]/``)."""
 
 
 def is_true(value: Any) -> bool:
@@ -38,8 +41,9 @@ class LineSource:
         self.line = line.strip()
         self.disabled = self.line.startswith("#")
         text, _, self.comment = self.line.lstrip("#").strip().partition("#")
-        options = _OPTIONS.search(text)
-        words = (text.replace(options[0], " ", 1) if options else text).split()
+        options = _OPTIONS.match(text)
+        words: list[str] = _WORD.findall(text, options.end() if options else 0)
+        words = [options[1], *words] if options else words
         self.invalid = not words or words[0] not in _TYPES or any(word.startswith("[") for word in words[1:2])
         if not self.invalid and len(words) < 3:
             if not self.disabled:
@@ -47,7 +51,7 @@ class LineSource:
             self.invalid = True
         self.type, self.uri, self.dist = words[:3] if not self.invalid else ("", "", "")
         self.comps = words[3:]
-        given = options[1].split() if options else []
+        given = options[2].split() if options else []
         self.is_readable = self.type in _TYPES_OF_APT and all("=" in word for word in given)
         """Whether apt reads the line: one such line that it does not read keeps it from any work."""
         self._options = dict(map(_option, given))

@@ -186,9 +186,12 @@ class Extraction(ArchiveSource):
         """Return the paths that ``clean`` removes; of an archive of ``.``, what it has there."""
         paths = [*self.contents["top_level_dirs"], *self.contents["top_level_files"]]
         if "./" in paths:
-            below = [name[2:] for kind in ("dirs", "files") for name in self.contents[kind] if name.startswith("./")]
+            names = (name for kind in ("dirs", "files") for name in self.contents[kind])
+            below = [name[2:].lstrip("/") for name in names if name.startswith("./")]
             paths += dict.fromkeys("".join(name.partition("/")[:2]) for name in below if name)
-        return [os.path.join(self.name, path) for path in paths if path != "./"]
+        inner = os.path.join(self.name, "")
+        found = [os.path.join(self.name, path) for path in paths]
+        return [path for path in found if os.path.normpath(path).startswith(inner)]
 
     def make_folder(self) -> None:
         """Make the destination; in a dry run, refuse one that cannot be made."""

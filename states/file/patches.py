@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from asyncstate import filesystem, residue
-from asyncstate.data.digest import disproved
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -66,6 +65,8 @@ def patch(
     if source_sum.get("hsum") and not skip_verify:
         actual = __salt__["file.get_hash"](patch_file, source_sum["hash_type"])
         if actual != source_sum["hsum"].lower():
+            from asyncstate.data.digest import disproved  # noqa: PLC0415 - an error
+
             return failed(name, disproved(str(chosen), source_sum, actual, ambiguous=True))
     if filesystem.is_directory(name) and strip is not None:
         given.append(f"-p{strip}")

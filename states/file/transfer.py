@@ -208,6 +208,10 @@ def _replaced(name: str, path: str, make: Callable[[str], Row]) -> Row:
             _removed(where)
 
 
+def _is_plain_file(path: str) -> bool:
+    return not filesystem.is_link(path) and filesystem.is_file(path)
+
+
 def _undeleted(name: str, path: str) -> Row:
     return failed(name, f'Failed to delete "{path}" in preparation for forced move')
 
@@ -342,10 +346,8 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
     if is_dry_run():
         return would_change(name, f'File "{source}" is set to be moved to "{path}"')
 
-    # A file is replaced in one step.
-    is_replaced = all(filesystem.is_file(each) and not filesystem.is_link(each) for each in (source, path))
-    if occupied and not is_replaced and not _removed(path):
-        return _undeleted(name, path)
+    if occupied and not (_is_plain_file(source) and _is_plain_file(path)) and not _removed(path):
+        return _undeleted(name, path)  # only a file can be replaced in one step
     try:
         __salt__["file.move"](source, path)
     except (CommandExecutionError, OSError):

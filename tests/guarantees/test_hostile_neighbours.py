@@ -104,6 +104,7 @@ ELSEWHERE = {
 }
 """States whose paths are attacked in a test of their own, as what they do would change this machine."""
 WITHOUT = {
+    "saltutil": "has nothing to synchronise",
     "cmd": "what a command touches is its author's choice; where a script is kept has a test of its own",
     "file.accumulated": "keeps texts in memory",
     "file.mod_run_check_cmd": "no state: what others call for their check_cmd",

@@ -183,6 +183,17 @@ _NO_SOURCES = [
 ]
 
 
+@pytest.mark.parametrize("one", ["deb http://x s main", "deb [arch=i386] http://x s main"])
+def test_sources_for_other_machines_are_others(harness, etc, one):
+    lines = ["deb http://x s main", "deb [arch=i386] http://x s main"]
+    (etc / "sources.list").write_text("".join(f"{line}\n" for line in lines))
+    row = harness.state("pkgrepo.absent", name=one)
+    assert (row["result"], row["changes"]) == (True, {"repo": one})
+    assert (etc / "sources.list").read_text() == "".join(f"{line}\n" for line in lines if line != one)
+    again = harness.state("pkgrepo.absent", name=one)
+    assert (again["result"], again["changes"]) == (True, {})
+
+
 @pytest.mark.parametrize("test", [False, True])
 @pytest.mark.parametrize(("name", "problem"), _NO_SOURCES)
 def test_a_name_that_is_no_source(harness, etc, name, problem, test):
@@ -381,14 +392,21 @@ def test_what_is_one_line_to_apt_stays_one(harness, etc):
     "more", [{}, {"dist": "other"}, {"architectures": "amd64"}, {"disabled": True}, {"comps": "main,x"}]
 )
 @pytest.mark.parametrize(
-    "name", [LINE, "deb [trusted=yes] http://f/ ./", "deb [trusted=yes arch=i386] http://a/b s main"]
+    "name",
+    [
+        LINE,
+        "deb [trusted=yes] http://f/ ./",
+        "deb [trusted=yes arch=i386] http://a/b s main",
+        "deb [trusted=yes] cdrom:[Debian GNU/Linux 12 - DLBD]/ bookworm main",
+    ],
 )
 def test_what_is_configured_once_is_removed_once(harness, etc, name, more, file):
     common = {"name": name, "file": str(etc / file), "refresh": False, **more}
     dry, real, again = harness.three_runs("pkgrepo.managed", **common)
     if "./" in name and "comps" in more:  # apt takes no components with a path
         return
-    if file.endswith(".sources") and "dist" in more:  # a stanza keeps its suites
+    # A stanza keeps its suites, and its addresses have no blanks.
+    if file.endswith(".sources") and ("dist" in more or "cdrom" in name):
         assert real["result"] is False
         return
     assert (dry["result"], real["result"], again["changes"]) == (None, True, {}), (real, again)

@@ -403,7 +403,7 @@ def add_footprints(
         reads = touched.reads
         if reads:
             reads = tuple(name for name in reads if name.startswith(PATH) or name.partition(ENTRY)[0] in written)
-        if reads or touched.writes or touched.makes or joins is not None:
+        if reads or touched.writes or touched.makes or touched.leaves or joins is not None:
             waiting = board.touch(node, reads, touched.writes, touched.makes, touched.leaves, together=joins)
             for before, resources in waiting.always.items():
                 if not dag.sources(before, node):
