@@ -314,6 +314,15 @@ def move(source: str, target: str) -> None:
         _move_across(source, target)
 
 
+def _remove_aside(path: str) -> None:
+    """Remove a tree under a temporary name: what cannot be removed is not taken for the tree in the next run."""
+    with place.parent(path) as folder:
+        aside = name_beside(folder.name)
+        note_temporary_in(folder.fd, aside)
+        os.rename(folder.name, aside, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
+    remove_tree(os.path.join(os.path.dirname(path.rstrip("/")), aside))
+
+
 def _move_across(source: str, target: str) -> None:
     if f"{os.path.realpath(target)}/".startswith(f"{os.path.realpath(source)}/"):  # it would be removed with the source
         raise OSError(errno.EINVAL, f"Cannot move '{source}' into itself '{target}'")
@@ -322,8 +331,9 @@ def _move_across(source: str, target: str) -> None:
         change.symlink(reading.readlink(source), target)
         change.remove(source)
     elif stat.S_ISDIR(found.st_mode):
+        require_removable(source)
         copy_tree(source, target, keep_owner=True)
-        remove_tree(source)
+        _remove_aside(source)
     else:
         copy_file(source, target, keep_times=True)
         change.remove(source)
