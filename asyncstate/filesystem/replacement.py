@@ -198,6 +198,15 @@ def _note_unsynced(path: str, device: int) -> None:
         paths.append(path)
 
 
+def note_renamed(old: str, new: str) -> None:
+    """Let the new files at and below ``old``, which is ``new`` now, be synced under their new names."""
+    call = current.get(None)
+    for paths in call.context.get(UNSYNCED, {}).values() if call is not None else ():
+        for number, path in enumerate(paths):  # in place: other states add to the list meanwhile
+            if path == old or path.startswith(f"{old}/"):
+                paths[number] = f"{new}{path[len(old) :]}"
+
+
 def replace_content(path: str, data: bytes | None, source: str = "", access: Access = KEEP) -> None:
     """Replace the content of ``path`` by ``data``, or by the content of the file ``source`` if ``data`` is None.
 

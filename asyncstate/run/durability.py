@@ -20,29 +20,44 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+
 
 def sync(written: Mapping[int, list[str]]) -> None:
     """Wait until the new files of a run, by device, are on disk."""
     for device, paths in written.items():
-        few = len(paths) <= FEW
-        for path in paths if few else paths[-1:]:
+        if len(paths) > FEW:
+            _sync_all(paths, device)
+            continue
+        for path in paths:
             try:
-                _sync_one(path, device, whole=not few)
+                _sync_one(path)
             except OSError as error:
                 # The file was removed or moved: there is nothing to sync.
                 log.debug("%s was not synced: %s", path, error)
 
 
-def _sync_one(path: str, device: int, *, whole: bool) -> None:
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-    descriptor = os.open(os.path.dirname(path), flags) if whole else os.open(path, flags | os.O_NOFOLLOW)
+def _sync_one(path: str) -> None:
+    descriptor = os.open(path, _FLAGS | os.O_NOFOLLOW)
     try:
-        if not whole:
-            os.fsync(descriptor)
-        elif os.fstat(descriptor).st_dev != device or not _sync_file_system(descriptor):
-            os.sync()
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync_all(paths: list[str], device: int) -> None:
+    """Sync the file system of these files through a folder that is still there; without one, all file systems."""
+    for folder in dict.fromkeys(os.path.dirname(path) for path in reversed(paths)):
+        try:
+            descriptor = os.open(folder, _FLAGS)
+        except OSError:
+            continue
+        try:
+            if os.fstat(descriptor).st_dev == device and _sync_file_system(descriptor):
+                return
+        finally:
+            os.close(descriptor)
+    os.sync()
 
 
 def _sync_file_system(descriptor: int) -> bool:

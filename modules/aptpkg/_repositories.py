@@ -265,7 +265,11 @@ def _described(source: Source, kind: str, uri: str, suite: str) -> Repo:
 
 
 def _counterpart(lists: SourceLists, wanted: LineSource, kwargs: dict[str, Any]) -> Source | None:
-    """Return the source to change: same type, address and suite, with a component in common or none at all."""
+    """Return the source to change: same type, address and suite, with a component in common or none at all.
+
+    Of several, it is the one that `get_repo` returns.
+    """
+    found: list[Source] = []
     comps = {*wanted.comps, *_listed(kwargs.get("comps"))}
     suites = {wanted.dist, _suite(wanted, kwargs)}
     for source in lists:
@@ -276,8 +280,9 @@ def _counterpart(lists: SourceLists, wanted: LineSource, kwargs: dict[str, Any])
         if not (same and wanted.type in source.types) and not renamed:
             continue
         if not source.comps or comps & set(source.comps) or wanted.architectures != source.architectures:
-            return source
-    return None
+            found.append(source)
+    architectures = _architectures(wanted, kwargs)
+    return next((each for each in found if set(each.architectures) == architectures), next(iter(found), None))
 
 
 def _new_source(wanted: LineSource, file: str) -> Source:

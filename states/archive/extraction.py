@@ -189,7 +189,7 @@ class Extraction(ArchiveSource):
             names = (name for kind in ("dirs", "files") for name in self.contents[kind])
             below = [name[2:].lstrip("/") for name in names if name.startswith("./")]
             paths += dict.fromkeys("".join(name.partition("/")[:2]) for name in below if name)
-        inner = os.path.join(self.name, "")
+        inner = os.path.join(os.path.normpath(self.name), "")
         found = [os.path.join(self.name, path) for path in paths]
         return [path for path in found if os.path.normpath(path).startswith(inner)]
 

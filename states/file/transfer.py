@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem, residue
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
+from asyncstate.filesystem.replacement import note_renamed
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .arguments import (
@@ -200,6 +201,7 @@ def _replaced(name: str, path: str, make: Callable[[str], Row]) -> Row:
         if has_folder and not _removed(path):
             return _undeleted(name, path)
         filesystem.rename(where, path)
+        note_renamed(where, path)
         return row
     except OSError as error:
         return failed(name, str(error).replace(where, path))
@@ -208,8 +210,16 @@ def _replaced(name: str, path: str, make: Callable[[str], Row]) -> Row:
             _removed(where)
 
 
-def _is_plain_file(path: str) -> bool:
-    return not filesystem.is_link(path) and filesystem.is_file(path)
+def _replaces(source: str, path: str) -> bool:
+    """Return whether a move replaces ``path`` in one step: a file by another file, and not by its own hard link."""
+    for each in (source, path):
+        if filesystem.is_link(each) or not filesystem.is_file(each):
+            return False
+    return not filesystem.same_file(source, path)
+
+
+def _is_on_another_file_system(source: str, path: str) -> bool:
+    return filesystem.lstat(source).st_dev != filesystem.stat(os.path.dirname(path)).st_dev
 
 
 def _undeleted(name: str, path: str) -> Row:
@@ -343,13 +353,20 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
         return failed(name, problem)
     if filesystem.foretells() and _is_moved_into_itself(source, path):
         return failed(name, f'Failed to move "{source}" to "{path}"')
+    if occupied and filesystem.is_plain_directory(source) and _is_on_another_file_system(source, path):
+        try:
+            filesystem.require_removable(source)
+            filesystem.require_copyable(source)
+        except OSError:
+            return failed(name, f'Failed to move "{source}" to "{path}"')
     if is_dry_run():
         return would_change(name, f'File "{source}" is set to be moved to "{path}"')
 
-    if occupied and not (_is_plain_file(source) and _is_plain_file(path)) and not _removed(path):
-        return _undeleted(name, path)  # only a file can be replaced in one step
+    if occupied and not _replaces(source, path) and not _removed(path):
+        return _undeleted(name, path)
     try:
         __salt__["file.move"](source, path)
-    except (CommandExecutionError, OSError):
-        return failed(name, f'Failed to move "{source}" to "{path}"')
+    except (CommandExecutionError, OSError) as error:
+        left = "" if filesystem.lexists(source) else f": {error}"  # what could not be removed has another name
+        return failed(name, f'Failed to move "{source}" to "{path}"{left}')
     return changed(name, f'Moved "{source}" to "{path}"', {path: source})

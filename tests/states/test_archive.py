@@ -617,3 +617,14 @@ def test_the_check_before_clearing_knows_what_unpacking_refuses(plugins, tmp_pat
         assert dry["result"] is False
     if dry["result"] is False:
         assert real["result"] is False
+
+
+def test_a_destination_is_cleaned_however_it_is_written(plugins, tmp_path, package):
+    dest = tmp_path / "d"
+    arguments = {"name": f"{tmp_path}//x/../d", "source": str(package), "overwrite": True, "clean": True}
+    (tmp_path / "x").mkdir()
+    plugins.state("archive.extracted", **arguments)
+    (dest / "pkg" / "stray").touch()
+    row = plugins.state("archive.extracted", **arguments)
+    assert row["result"] is True
+    assert not (dest / "pkg" / "stray").exists()

@@ -11,6 +11,8 @@ from asyncstate.states.file import mod_footprint
 from plugin_harness import PluginHarness, snapshot
 from recorded_states import expected, recorded, replay
 
+from asyncstate.filesystem.replacement import UNSYNCED
+
 RECORDED = recorded("file")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 
@@ -700,3 +702,22 @@ def test_a_pipe_for_an_account_that_is_not_there_is_not_made(plugins, tmp_path, 
         assert (row["result"], row["changes"]) == (False, {})
         assert "is not available" in row["comment"]
     assert not (tmp_path / "pipe").exists()
+
+
+def test_a_file_is_moved_onto_its_own_hard_link(plugins, tmp_path):
+    one, other = tmp_path / "a", tmp_path / "b"
+    one.write_text("x")
+    other.hardlink_to(one)
+    _, real, again = plugins.three_runs("file.rename", name=str(other), source=str(one), force=True)
+    assert (real["result"], real["changes"], again["changes"]) == (True, {str(other): str(one)}, {})
+    assert not one.exists()
+    assert other.read_text() == "x"
+
+
+def test_new_files_of_a_forced_copy_are_synced_under_their_names(plugins, tmp_path):
+    source, target = tmp_path / "source", tmp_path / "target"
+    make_source(source, "folder")
+    target.mkdir()
+    plugins.state("file.copy", name=str(target), source=str(source), force=True)
+    recorded = [path for paths in plugins.context[UNSYNCED].values() for path in paths]
+    assert sorted(recorded) == [f"{target}/a/f", f"{target}/sub/f"]

@@ -414,3 +414,11 @@ def test_what_is_configured_once_is_removed_once(harness, etc, name, more, file)
     dry, real, again = harness.three_runs("pkgrepo.absent", **common)
     assert (dry["result"], real["result"], bool(real["changes"])) == (None, True, True), real
     assert (again["result"], again["changes"]) == (True, {})
+
+
+def test_the_source_for_the_same_machines_is_changed(harness, etc):
+    lines = "deb [arch=amd64] http://x/d s main\ndeb [arch=i386] http://x/d s main\n"
+    (etc / "sources.list").write_text(lines)
+    row = harness.state("pkgrepo.managed", name="deb [arch=i386 signed-by=/etc/k.gpg] http://x/d s main", refresh=False)
+    assert row["result"] is True
+    assert (etc / "sources.list").read_text() == lines.replace("arch=i386", "arch=i386 signed-by=/etc/k.gpg")
