@@ -132,7 +132,7 @@ WORDS = st.sampled_from(
         "'q'",
         "#c",
         "a;b",
-        ">f",
+        ">/dev/null",
     ]
 )
 STARTS = st.sampled_from(
