@@ -245,7 +245,7 @@ def _others_in_file(repo: str, kwargs: dict[str, Any]) -> list[str]:
 
 
 def _on_debian() -> bool:
-    return bool(__grains__.get("os_family") == "Debian")
+    return __grains__.get("os_family") == "Debian"
 
 
 def _is_true(value: Any) -> bool:

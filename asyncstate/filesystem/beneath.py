@@ -59,7 +59,7 @@ class Beneath:
         """Make a file with the content of ``stream``. Without ``mode`` the umask decides its mode."""
         path = os.path.join(self.path, name)
         with self._at(name) as (folder, last):
-            is_new = not _is_there(last, folder)
+            is_new = not place.is_taken(last, folder)
             with self._files.file(last, folder, path, 0o666 if mode is None else 0o600) as descriptor:
                 while chunk := stream.read(_CHUNK):
                     write_all(descriptor, chunk)
@@ -178,11 +178,3 @@ class Beneath:
 
     def _note(self, name: str, deed: Deed) -> None:
         note(os.path.join(self.path, name), deed)
-
-
-def _is_there(name: str, folder: int) -> bool:
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True

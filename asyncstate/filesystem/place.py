@@ -121,16 +121,21 @@ class Place:
 
     def is_taken(self) -> bool:
         """Whether the entry exists."""
-        try:
-            self.lstat()
-        except FileNotFoundError:
-            return False
-        return True
+        return is_taken(self.name, self.fd)
 
     def open(self, flags: int, mode: int = 0o600) -> int:
         """Open the entry without following a link, and without waiting for the other end of a pipe."""
         flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         return os.open(self.name, flags, mode, dir_fd=self.fd)
+
+
+def is_taken(name: str, folder: int) -> bool:
+    """Whether an entry exists in an open folder, even a link that leads nowhere."""
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def parent(path: str) -> Place:

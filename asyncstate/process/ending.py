@@ -164,6 +164,7 @@ class ProgramTree:
 
 
 _parts: WeakKeyDictionary[CancelToken, list[Lineage]] = WeakKeyDictionary()
+os.register_at_fork(after_in_child=_parts.clear)  # a copy of this process neither ends nor keeps its programs
 _lock = threading.Lock()
 
 

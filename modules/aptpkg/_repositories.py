@@ -40,8 +40,8 @@ def list_repos(**kwargs: Any) -> dict[str, list[Repo]]:
 def get_repo(repo: str, any_architecture: bool = True, **kwargs: Any) -> Repo:
     """Return the source that a one-line definition names, {} if there is none. One common component is enough.
 
-    Of several, it is the one with the same architectures, else the first; none without
-    ``any_architecture``. ``dist`` is another suite than that of the definition.
+    Of several, it is the one with the same architectures, else the first, or none unless ``any_architecture``. ``dist``
+    is another suite than that of the definition.
     """
     try:
         wanted = _entry(repo)

@@ -158,7 +158,8 @@ def copy_(
     if occupied and filesystem.is_file(path) and filesystem.is_file(source) and _same_content(path, source):
         comment += " - files are identical but force flag is set"
     filesystem.require_readable(source)
-    if filesystem.is_directory(source) and (occupied or is_dry_run()):
+    goes_first = occupied and _is_moved_into_itself(source, path)  # it is a part of the source that is not to be copied
+    if filesystem.is_directory(source) and (goes_first or is_dry_run()):
         try:
             filesystem.require_copyable(source)
         except OSError:
@@ -179,11 +180,9 @@ def copy_(
     def copy(where: str) -> Row:
         return _copied(name, source, path, where, user, group, mode, comment, preserve=preserve)
 
-    if occupied and not _is_moved_into_itself(source, path):
-        return _replaced(name, path, copy)
-    if occupied and not _removed(path):  # it is a part of the source that is not to be copied
+    if goes_first and not _removed(path):
         return _undeleted(name, path)
-    return copy(path)
+    return _replaced(name, path, copy) if occupied and not goes_first else copy(path)
 
 
 def _replaced(name: str, path: str, make: Callable[[str], Row]) -> Row:

@@ -168,6 +168,19 @@ def test_marks_are_never_the_same():
     os.close(reader), os.close(writer)
 
 
+def test_a_fork_owns_no_program_of_its_parent():
+    token = CancelToken()
+    process, born = start(["true"], stdin=subprocess.DEVNULL)
+    belong(born, token)
+    child = os.fork()
+    if not child:
+        os._exit(int(ending.has_started(token)))
+    assert os.waitpid(child, 0)[1] == 0
+    assert ending.has_started(token)
+    ending.release(token)
+    process.wait()
+
+
 def test_without_marks_the_session_stands_for_them(monkeypatch, tmp_path):
     monkeypatch.setattr(lineage, "_LIMIT", 10_000)  # no such limit
     token = CancelToken()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 from collections import defaultdict
 from datetime import datetime
 from functools import partial
@@ -319,7 +318,7 @@ class Caller:
         if self._mock:
             func, is_async, args, kwargs = mocked_row, False, [low["name"]], {}
         if not is_async:
-            context, process = current.get(), os.getpid()
+            context = current.get()
 
             def in_thread() -> Any:
                 try:
@@ -329,7 +328,7 @@ class Caller:
                         returned = call(*args, **kwargs)
                     return checked(returned, low, salt) if checks else returned
                 finally:
-                    if context.cancel is not None and os.getpid() == process:
+                    if context.cancel is not None:
                         release(context.cancel)
 
             # Short calls that change one folder share a thread.
