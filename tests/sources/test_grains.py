@@ -417,11 +417,8 @@ def test_no_grain_of_salt_is_missing(tmp_path):
 
 
 @pytest.mark.salt
-def test_the_grains_are_those_of_salt(request, tmp_path):
-    python, reason = installed_salt(request.config.rootpath / "build" / "salt")
-    if python is None:
-        pytest.skip(reason)
-    salts, ours = Site(tmp_path / "site", python).grains()
+def test_the_grains_are_those_of_salt(checkout, tmp_path):
+    salts, ours = Site(tmp_path / "site", installed_salt(checkout)).grains()
     assert salts.keys() - ours.keys() <= OF_SALT_ITSELF
     shared = salts.keys() & ours.keys() - OF_THE_PROGRAM
     assert {name: ours[name] for name in shared} == {name: salts[name] for name in shared}

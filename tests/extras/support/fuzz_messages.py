@@ -24,7 +24,7 @@ FURTHER = (
 
 
 def spoiled_message(draw, value, most=3):
-    """Return a message of which a few values are others, or are gone; half of those texts lead out of the roots."""
+    """Return the message with a few values replaced or removed; half of the new texts lead out of the roots."""
     value = {"": copy.deepcopy(value)}
     for _ in range(draw(st.integers(0, most))):
         found = [place for place in places(value) if place] or [("",)]
