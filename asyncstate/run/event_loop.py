@@ -52,22 +52,20 @@ _HINT = "make it a plain def, which runs in a thread, or await what takes long: 
 class LoopWatch:
     """Reports plugin functions that hold up the loop; use it as a context around the run.
 
-    ``issues`` are the findings so far: one for each function, with the file and the line of its definition.
+    ``issues`` are the findings so far: one for each function, with the file and the line of its definition. The thread
+    starts with the first call.
     """
 
     def __init__(self, *, interval: float = _INTERVAL, limit: float = LIMIT) -> None:
         self.ticks: int = 0
         self._interval = interval
         self._most = max(2, round(limit / interval))
+        self._is_ticking = False
         self._over = threading.Event()
         self._found: dict[str, tuple[LoadedFunction, int]] = {}
 
     def __enter__(self) -> Self:
-        """Begin to watch. If no thread can be started, nothing is reported."""
-        try:
-            Thread(target=self._tick, name="asyncstate-loop-watch", daemon=True).start()
-        except RuntimeError:
-            self._over.set()
+        """Begin to watch."""
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -78,6 +76,15 @@ class LoopWatch:
     def issues(self) -> tuple[Issue, ...]:
         """The functions that held up the loop, by file and line."""
         return tuple(sorted(self._issue(function, ticks) for function, ticks in self._found.values()))
+
+    def watched(self, function: LoadedFunction, pending: Awaitable[Any]) -> Awaitable[Any]:
+        """Return ``pending``, the return of a call of ``function``, under watch."""
+        if not self._is_ticking:
+            self._is_ticking = True
+            with suppress(RuntimeError):  # no thread can be started: nothing is reported
+                Thread(target=self._tick, name="asyncstate-loop-watch", daemon=True).start()
+        watched: Awaitable[Any] = self.steps(function, pending)
+        return watched
 
     @coroutine
     def steps(self, function: LoadedFunction, pending: Awaitable[Any]) -> Generator[Any, Any, Any]:

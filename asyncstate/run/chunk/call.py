@@ -341,7 +341,9 @@ class Caller:
 
     def _on_loop(self, function: LoadedFunction, func: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
         pending: Awaitable[Any] = func(*args, **kwargs)
-        return pending if self._watch is None else self._watch.steps(function, pending)
+        if self._watch is None or function.module.bundled:  # ours only await
+            return pending
+        return self._watch.watched(function, pending)
 
     async def _generic_check(self, function: LoadedFunction, state: str) -> bool:
         """Whether the engine runs ``check_cmd``.

@@ -87,6 +87,16 @@ async def test_a_state_in_a_thread_is_not(apply):
     assert report.warnings == ()
 
 
+async def test_bundled_functions_are_not_watched(tmp_path):
+    (tmp_path / "a.sls").write_text("a: test.nop\n")
+    settings = Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path))
+    async with StateRuntime(settings) as runtime, runtime.run(await runtime.compile(["a"])) as run:
+        await run.wait()
+        names = {thread.name for thread in threading.enumerate()}
+    assert run.report.ok
+    assert "asyncstate-loop-watch" not in names
+
+
 async def test_nobody_is_watched_without_a_watch():
     plan = PlanBuilder().build()
     engine = local_engine(plan, FakeHost(), RunOptions(run_id="r"))
@@ -178,9 +188,16 @@ def test_a_call_that_is_given_up_is_closed(watch):
 
 
 def test_the_thread_ends_with_the_run():
+    async def go(name):
+        return name
+
     watch = LoopWatch(interval=0.001)
     known = set(threading.enumerate())
     with watch:
+        assert set(threading.enumerate()) == known
+        for _ in range(2):
+            with pytest.raises(StopIteration):
+                watch.watched(function(go), go("x")).send(None)
         (thread,) = set(threading.enumerate()) - known
         deadline = time.monotonic() + SEEN_AT_THE_LATEST
         while watch.ticks < 2 and time.monotonic() < deadline:
@@ -194,7 +211,12 @@ def test_where_no_thread_can_be_started_nobody_watches(monkeypatch):
     def refuse(_thread):
         raise RuntimeError("can't start new thread")
 
+    async def go(name):
+        return name
+
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with LoopWatch() as watch:
+        with pytest.raises(StopIteration):
+            watch.watched(function(go), go("x")).send(None)
         assert watch.ticks == 0
     assert watch.issues == ()
