@@ -276,8 +276,11 @@ class Console:
         if self.stdout is not None:
             drop_output(self.stdout.fileno())
 
-    def data(self, value: Any, *, redacted: bool = False) -> None:
-        """Write ``value`` in the requested format, JSON or YAML (JSON for any other), with the secrets hidden."""
+    def data(self, value: Any, *, redacted: bool = False, reduced: bool = False) -> None:
+        """Write ``value`` in the requested format, JSON or YAML (JSON for any other), with the secrets hidden.
+
+        ``reduced``: it is plain data already, as rows are.
+        """
         if not redacted:
             value = self.hide(value)
         if self.out == "yaml":
@@ -285,7 +288,7 @@ class Console:
             return
         from asyncstate.model.encode import json_pieces
 
-        for piece in json_pieces(value, indent=0 if self.out == "jsonl" else 4):
+        for piece in json_pieces(value, indent=0 if self.out == "jsonl" else 4, reduced=reduced):
             self.write(piece, data=True)
         self.write(b"\n")
 

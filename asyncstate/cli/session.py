@@ -358,7 +358,7 @@ class Session:
         elif console.for_people:
             console.lines(self._display().text(self._placed(report, plan), plan), redacted=True)
         elif console.out != "jsonl":
-            console.data(report.rows, redacted=True)
+            console.data(report.rows, redacted=True, reduced=True)
         if self._lines is not None:
             self._lines.close()
         before = len(plan.warnings) if plan is not None else 0
