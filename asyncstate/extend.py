@@ -27,7 +27,8 @@ class Extra:
     ``effects`` makes a source of effects for ``implicit_order: learned``, ``tracer`` makes the `Tracer` of a run for
     ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`. ``completer`` offers what may
     be typed in place of an argument, ``shells`` answers a shell that asks for it. ``lender`` makes the
-    `asyncstate.load.borrowed.Lender` of a plugin host, None where Salt is not installed.
+    `asyncstate.load.borrowed.Lender` of a plugin host, None where Salt is not installed. ``salt`` imports for
+    plugins from the package ``salt``: it is called with the name in an import statement, and the names after it.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Extra:
         completer: str = "",
         shells: str = "",
         lender: str = "",
+        salt: str = "",
     ) -> None:
         self.commands: Mapping[str, tuple[str, str, str]] = commands or {}
         self.settings: str = settings
@@ -54,6 +56,7 @@ class Extra:
         self.completer: str = completer
         self.shells: str = shells
         self.lender: str = lender
+        self.salt: str = salt
 
 
 def extras() -> Iterator[Extra]:

@@ -1,5 +1,6 @@
 """Products around the engine, each in a folder with its commands. The engine finds them by `asyncstate.extend`.
 
 ``fleet`` runs many hosts as one graph, ``editor`` is the language server, ``proof`` runs a tree to find missing orders,
-``dropin`` replaces Salt's ``salt-call``, ``borrow`` runs Salt's own modules, ``completion`` answers shells.
+``dropin`` replaces Salt's ``salt-call``, ``borrow`` runs Salt's own modules, ``namespace`` is the package ``salt`` for
+plugins, ``completion`` answers shells.
 """

@@ -271,14 +271,6 @@ def test_interfaces_may_build_on_each_other(tree):
     assert call(tree.host(), "more.push", 1) == 1
 
 
-def test_the_salt_namespace_is_still_there(tree):
-    tree.add(
-        "_modules/uses.py",
-        "from salt.interfaces.pkg import PkgInterface\nimport salt.utils.files\ndef f(): return PkgInterface.__name__\n",
-    )
-    assert call(tree.host(), "uses.f") == "PkgInterface"
-
-
 @pytest.mark.parametrize(
     ("expression", "said"),
     [

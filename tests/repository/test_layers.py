@@ -31,7 +31,7 @@ BY_NAME = {
     "asyncstate/load/": "plugins",
     "asyncstate/reference/": "every interface there is",
     "asyncstate/runtime.py": "imported early, so that it does not hold up the loop",
-    "asyncstate/salt_compat/": "the names of salt, and bundled plugins",
+    "asyncstate/extras/namespace/": "the names of salt, and bundled plugins",
     "modules/": "libraries that need not be installed",
 }
 """Where something is imported by a name that the contracts cannot see, and what."""
@@ -236,7 +236,7 @@ def test_what_is_temporary_is_noted(checkout):
         str(path.relative_to(checkout))
         for tree in ("asyncstate", "states", "modules")
         for path in (checkout / tree).rglob("*.py")
-        if "salt_compat" not in str(path) and path.name != "residue.py"
+        if "extras/namespace" not in str(path) and path.name != "residue.py"
         if re.search(r"\btempfile\.(?!gettempdir\b)", path.read_text())
     }
     assert found == set()
@@ -262,7 +262,8 @@ PAST_THE_DOOR = {
     "asyncstate/extras/proof/commands/": "what the operator names on the command line",
     "asyncstate/config/": "the folder of the configuration, looked at by its trust",
     "asyncstate/load/": "plugin folders, looked at by their trust",
-    "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
+    "asyncstate/salt_compat.py": "names only, of Salt's files",
+    "asyncstate/extras/namespace/": "Salt's own functions for plugins of trees",
     "asyncstate/data/packages/": "files of our own package",
     "asyncstate/data/host.py": "Salt's filters list what a template names",
     "asyncstate/reference/codes.py": "files of our own package",

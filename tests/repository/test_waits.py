@@ -80,7 +80,8 @@ REASONS = {
     "asyncstate/run/worker_pool.py WorkerPool._work_off": "the end of the last chunk; a run in which nothing can run stalls",
     "asyncstate/run/worker_pool.py WorkerPool._take_back_slot": "whoever has a slot frees it: it ends, pauses or is overdue",
     "asyncstate/runtime.py StateRuntime.__aexit__": "the run is cancelled before",
-    "asyncstate/salt_compat/salt/utils/files.py flopen": "Salt's function, which waits for others' locks: " + PLUGIN,
+    "asyncstate/extras/namespace/salt/utils/files.py flopen": "Salt's function, which waits for others' locks: "
+    + PLUGIN,
     "asyncstate/extras/proof/shake/driver.py Driver._each": "the future is done",
     "asyncstate/extras/proof/shake/room.py _reap_all": "process 1 of a namespace; `Rooms` kills it when its time is over",
     "asyncstate/extras/proof/shake/rooms.py Rooms._in_namespaces": "the namespace was killed, and with it all that holds the pipe",

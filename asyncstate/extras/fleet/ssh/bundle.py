@@ -41,7 +41,7 @@ _LEFT_OUT: Final = (
     "extras/proof/shake",
     "__pycache__",
 )
-_WITH_TEXT: Final = tuple(f"asyncstate/{name}/" for name in ("states", "modules", "interfaces", "salt_compat"))
+_WITH_TEXT: Final = tuple(f"asyncstate/{name}/" for name in ("states", "modules", "interfaces", "extras/namespace"))
 """Folders whose source files the loader reads. Others have compiled files only, which halves the unpacked size."""
 _KEPT: Final = 3
 _UNCHECKED: Final = (1).to_bytes(4, "little")

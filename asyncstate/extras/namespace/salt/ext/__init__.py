@@ -1,0 +1,7 @@
+"""Libraries that Salt bundled."""
+
+from __future__ import annotations
+
+from asyncstate.extras.namespace.names import ModuleGetattr, submodules
+
+__getattr__: ModuleGetattr = submodules(__name__)
