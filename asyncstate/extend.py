@@ -25,10 +25,12 @@ class Extra:
     default; ``options`` is the YAML file below ``extras`` that explains them, by name, ``codes`` the file with the
     pages of its mistakes, as in ``reference/code_pages``.
     ``effects`` makes a source of effects for ``implicit_order: learned``, ``tracer`` makes the `Tracer` of a run for
-    ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`. ``completer`` offers what may
-    be typed in place of an argument, ``shells`` answers a shell that asks for it. ``lender`` makes the
-    `asyncstate.load.borrowed.Lender` of a plugin host, None where Salt is not installed. ``salt`` imports for
-    plugins from the package ``salt``: it is called with the name in an import statement, and the names after it.
+    ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`. ``contradictions`` yields the
+    states that undo each other's work; it is given the chunks and the dag of a plan, what they touch, the files of the
+    tree and what is known of packages. ``completer`` offers what may be typed in place of an argument, ``shells``
+    answers a shell that asks for it. ``lender`` makes the `asyncstate.load.borrowed.Lender` of a plugin host, None if
+    Salt is not installed. ``salt`` imports for plugins from the package ``salt``: it is called with the name in an
+    import statement, and the names after it.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Extra:
         settings: str = "",
         options: str = "",
         codes: str = "",
+        contradictions: str = "",
         effects: str = "",
         tracer: str = "",
         search: str = "",
@@ -50,6 +53,7 @@ class Extra:
         self.settings: str = settings
         self.options: str = options
         self.codes: str = codes
+        self.contradictions: str = contradictions
         self.effects: str = effects
         self.tracer: str = tracer
         self.search: str = search

@@ -181,13 +181,15 @@ class Planning(Value):
         self, builder: PlanBuilder, findings: Findings, known: list[Footprint] | None
     ) -> tuple[Contradiction, ...]:
         """Return the states that undo each other's work and those that a run refuses; certain ones are mistakes."""
-        from asyncstate.compile.effects.contradictions import undone  # noqa: PLC0415 - few trees may have any
+        from asyncstate import extend  # noqa: PLC0415 - few trees may have any
         from asyncstate.compile.effects.refusals import refused  # noqa: PLC0415
 
         chunks = builder.chunks
         if known is None:
             known = self._footprints(chunks, Findings()).of_all(chunks, range(len(chunks)))
-        found = [*undone(chunks, builder.dag, known, SaltSources(self.file_client), self._packages(chunks))]
+        found: list[Contradiction] = []
+        if (undone := extend.offered("contradictions")) is not None:
+            found += undone(chunks, builder.dag, known, SaltSources(self.file_client), self._packages(chunks))
         found += refused(chunks, known) if self.machine.is_root else []
         for each in found:
             if each.certain:

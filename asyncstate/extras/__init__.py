@@ -2,5 +2,5 @@
 
 ``fleet`` runs many hosts as one graph, ``editor`` is the language server, ``proof`` runs a tree to find missing orders,
 ``dropin`` replaces Salt's ``salt-call``, ``borrow`` runs Salt's own modules, ``namespace`` is the package ``salt`` for
-plugins, ``completion`` answers shells.
+plugins, ``contradictions`` finds states that undo each other's work, ``completion`` answers shells.
 """

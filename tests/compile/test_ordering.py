@@ -3,52 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from mistakes import MISTAKES, codes_in
 
 from asyncstate.config import Settings
 from asyncstate.errors import CompileError
-from asyncstate.reference.values import judge_values
 from asyncstate.runtime import StateRuntime
-
-MISTAKES = {
-    "E201": "5:\n  test.nop: []\n",
-    "E204": "mapping:\n  file.managed:\n    name: /tmp/mapping\n    contents: x\n",
-    "E205": "colon:\n  test.nop:\n",
-    "E207": "two:\n  cmd.run: [x, y]\n",
-    "E212": "names:\n  test.nop:\n    - names: x\n",
-    "E217": "reaching:\n  test.nop:\n    - require_in:\n      - test: nowhere\n",
-    "E301": "text:\n  test.nop:\n    - require: x\n",
-    "E302": "crowded:\n  test.nop:\n    - require: [{test: a, file: b}]\n",
-    "E305": "reference:\n  test.nop:\n    - require:\n      - test: gone\n",
-    "E307": "round:\n  test.nop:\n    - require:\n      - test: back\n"
-    "back:\n  test.nop:\n    - require:\n      - test: round\n",
-    "E401": "function:\n  test.nopp: []\n",
-    "E402": "argument:\n  environ.setenv:\n    - valu: x\n    - value: x\n",
-    "E403": "required:\n  file.symlink:\n    - name: /tmp/required\n",
-    "E404": "keyword:\n  service.running:\n    - restart: True\n",
-    "E407": "source:\n  file.managed:\n    - name: /tmp/source\n    - source: salt://gone\n",
-    "E410": "rights:\n  file.managed:\n    - name: /tmp/rights\n    - contents: x\n    - mode: rw-r--r--\n",
-    "E412": "missing:\n  file.managed:\n    - name: {{ pillar.get('x') }}\n    - contents: x\n",
-    "E430": "one:\n  file.managed:\n    - name: /tmp/c\n    - contents: a = 1\n"
-    "other:\n  file.replace:\n    - name: /tmp/c\n    - pattern: a = .*\n    - repl: a = 2\n",
-}
-"""A tree with each mistake."""
 
 
 @pytest.fixture
 def codes(tmp_path):
     """Return the codes of the mistakes of a text."""
-    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state")}
-    with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, journal="off", **kept)).open_sync() as runtime:
-        judge_values(runtime)
-
-        def look(text, *more):
-            (tmp_path / "a.sls").write_text(text)
-            try:
-                issues = runtime.compile_sync(["a", *more]).warnings
-            except CompileError as error:
-                issues = error.issues
-            return {issue.code for issue in issues if issue.mistake or issue.code.startswith("E")}
-
+    with codes_in(tmp_path) as look:
         yield look
 
 
@@ -68,14 +33,6 @@ def test_what_an_extension_of_no_state_gives_is_not_missing(codes, given, found)
     """Its ID may be misspelt."""
     text = f"extend:\n  requird:\n    file.symlink:\n      - {given}: /x\n{MISTAKES['E403']}"
     assert codes(text) == found
-
-
-def test_what_every_cycle_hides_is_reported(codes):
-    text = "{% for each in 'ab' %}\n"
-    text += "one {{ each }}: {test.nop: [{require: [{sls: a}]}]}\n"
-    text += "all {{ each }}: {test.nop: [{require: [{test: 'one*'}]}, {prereq: [{test: before {{ each }}}]}]}\n"
-    text += "before {{ each }}: {test.nop: [{require: [{test: all {{ each }}}]}]}\n{% endfor %}\n"
-    assert codes(text + MISTAKES["E430"]) == {"E307", "E430"}
 
 
 @pytest.mark.parametrize("code", ["E201", "E204", "E205", "E207", "E212", "E302"])

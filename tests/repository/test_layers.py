@@ -32,6 +32,7 @@ BY_NAME = {
     "asyncstate/reference/": "every interface there is",
     "asyncstate/runtime.py": "imported early, so that it does not hold up the loop",
     "asyncstate/extras/namespace/": "the names of salt, and bundled plugins",
+    "asyncstate/salt_compat.py": "real Salt",
     "modules/": "libraries that need not be installed",
 }
 """Where something is imported by a name that the contracts cannot see, and what."""

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from asyncstate.compile.effects.claim_values import FILE, FOLDER, GONE, LINK
-from asyncstate.compile.effects.claims_of_paths import kind_left
-from asyncstate.compile.effects.claims_of_paths import place as place_of
+from asyncstate.compile.effects.places import FILE, FOLDER, GONE, LINK, kind_left
+from asyncstate.compile.effects.places import place as place_of
 from asyncstate.compile.effects.resources import ENTRY, PATH, Resources, folder_and_marks
 from asyncstate.dunders import NOT_TOLD
 from asyncstate.model.plan import NodeKind

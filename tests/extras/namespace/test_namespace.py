@@ -18,7 +18,7 @@ from asyncstate.dunders.context import current
 from asyncstate.extras.namespace import salt
 from asyncstate.extras.namespace.salt.utils import _MOVED
 
-TABLE = Path(__file__).parents[1] / "recorded" / "salt_expressions.txt"
+TABLE = Path(__file__).parents[2] / "recorded" / "salt_expressions.txt"
 """Expressions, each followed by what Salt made of it: a ``repr``, or an exception with its text."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.claim_values import GONE, PERHAPS, THERE, Marked
 from asyncstate.compile.effects.declared import files_written
+from asyncstate.compile.effects.places import GONE, THERE
 from asyncstate.compile.effects.resources import PATH
+from asyncstate.extras.contradictions.claim_values import PERHAPS, Marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.claim_values import (
+from asyncstate.compile.effects.places import FILE, FOLDER, GONE, LINK, THERE, kind_left, place
+from asyncstate.compile.effects.resources import PATH, plain_path
+from asyncstate.extras.contradictions.claim_values import (
     COPIED,
-    FILE,
-    FOLDER,
-    GONE,
-    LINK,
     NEEDED,
-    THERE,
     UNLINKED,
     UNPACKED,
     USABLE,
@@ -19,21 +16,12 @@ from asyncstate.compile.effects.claim_values import (
     Members,
     plain,
 )
-from asyncstate.compile.effects.resources import PATH, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.model.chunk import LowChunk
 
-_MAKES = {
-    **dict.fromkeys(("managed", "serialize", "append", "prepend", "decode", "hardlink"), FILE),
-    **dict.fromkeys(("directory", "recurse"), FOLDER),
-    **dict.fromkeys(("copy", "rename", "touch"), THERE),
-    "symlink": LINK,
-    "absent": GONE,
-}
-"""The kind of file that functions of ``file`` leave at their path."""
 _NEED = {
     **{f"file.{edit}": FILE for edit in "replace line comment uncomment blockreplace keyvalue patch".split()},
     "file.exists": THERE,
@@ -55,11 +43,6 @@ _CONTENT = {
 }
 """Functions that make the text of a file, and arguments that it shows; those not given are empty, or as usual."""
 _KEY_SIZES = {"rsa": 2048, "ec": 256}
-FILL = {
-    **dict.fromkeys(("git.latest", "git.cloned", "git.detached"), "target"),
-    **dict.fromkeys(("archive.extracted", "virtualenv.managed"), "name"),
-}
-"""Functions of other modules that fill a folder, and the argument that names it."""
 
 
 def of_options(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
@@ -127,18 +110,3 @@ def of_made(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     for each in creates if isinstance(creates, list) else [creates]:
         if isinstance(each, str) and each.startswith("/"):
             yield plain_path(each), f"{PATH}{plain_path(each)}", THERE
-
-
-def place(chunk: LowChunk) -> str | None:
-    """Return the path that a state of a file makes or removes, or the folder that another state fills."""
-    path = chunk.args.get(FILL[chunk.function], chunk.name) if chunk.function in FILL else chunk.name
-    return plain_path(path) if isinstance(path, str) and path.startswith("/") else None
-
-
-def kind_left(chunk: LowChunk) -> str:
-    """Return what a state leaves at its `place`: a file, a folder …; "" if that is not known."""
-    if chunk.state == "ini":
-        return FILE if chunk.function not in _NEED else ""
-    if chunk.state in {"file", "x509"}:
-        return _MAKES.get(chunk.fun, "") if chunk.state == "file" else FILE
-    return FOLDER if chunk.function in FILL else ""

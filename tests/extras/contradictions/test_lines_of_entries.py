@@ -3,7 +3,7 @@
 import pytest
 from tables import rows
 
-from asyncstate.compile.effects.lines_of_entries import CRON_MARKER, OnlyARunKnows, edit_of, sample_of
+from asyncstate.extras.contradictions.lines_of_entries import CRON_MARKER, OnlyARunKnows, edit_of, sample_of
 from asyncstate.model.chunk import LowChunk
 
 JOBS = f"{CRON_MARKER}\n5 4 * * * /bin/true\n"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.python_packages import of_requirements
 from asyncstate.compile.effects.resources import plain_path
-from asyncstate.compile.effects.texts import writer
 from asyncstate.data.urls import SALT_SCHEME
+from asyncstate.extras.contradictions.python_packages import of_requirements
+from asyncstate.extras.contradictions.texts import writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from asyncstate.compile.effects.below import parts
-from asyncstate.compile.effects.claim_values import FOLDER
-from asyncstate.compile.effects.claims import files_with_entries
-from asyncstate.compile.effects.claims_of_paths import kind_left, place
-from asyncstate.compile.effects.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
+from asyncstate.compile.effects.places import FOLDER, kind_left, place
 from asyncstate.compile.effects.resources import PATH, folders_above, plain_path
+from asyncstate.extras.contradictions.below import parts
+from asyncstate.extras.contradictions.claims import files_with_entries
+from asyncstate.extras.contradictions.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction
 from asyncstate.model.requisite import CONDITIONS
@@ -153,7 +152,7 @@ def _written_differently(
         states.sort(key=lambda chunk: chunk.index)
     if all(len(states) < 2 for states in files.values()):
         return
-    from asyncstate.compile.effects.texts import COPIES, contradict, suspects, writer  # noqa: PLC0415 - few trees do
+    from asyncstate.extras.contradictions.texts import COPIES, contradict, suspects, writer
 
     named = [chunk for chunk in chunks if chunk.state == "file" and isinstance(chunk.name, str)]
     taken: dict[str, set[int]] = {}

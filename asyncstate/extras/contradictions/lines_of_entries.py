@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.claims import ENTRIES, REMOVALS, key_in
-from asyncstate.compile.effects.git_settings import as_git_spells
-from asyncstate.compile.effects.package_sources import SAY_OTHERWISE, source_line
+from asyncstate.extras.contradictions.claims import ENTRIES, REMOVALS, key_in
+from asyncstate.extras.contradictions.git_settings import as_git_spells
+from asyncstate.extras.contradictions.package_sources import SAY_OTHERWISE, source_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.claims import OF_ENTRIES
-from asyncstate.compile.effects.lines_of_entries import OnlyARunKnows, edit_of, sample_of, strings
 from asyncstate.data import edits, serializers
 from asyncstate.data.key_values import KeyValues
 from asyncstate.errors import AsyncStateError
+from asyncstate.extras.contradictions.claims import OF_ENTRIES
+from asyncstate.extras.contradictions.lines_of_entries import OnlyARunKnows, edit_of, sample_of, strings
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
 from asyncstate.value import Value
 

@@ -6,21 +6,18 @@ import os
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.below import parts, removal, wanted
-from asyncstate.compile.effects.claim_values import (
+from asyncstate.compile.effects.places import FILE, FILL, FOLDER, GONE, LINK, THERE, place
+from asyncstate.compile.effects.resources import PATH, TREE, folders_above, plain_path
+from asyncstate.extras.contradictions.below import parts, removal, wanted
+from asyncstate.extras.contradictions.claim_values import (
     BARRED,
     CLEANED,
-    FILE,
     FILLED,
-    FOLDER,
-    GONE,
     HELD,
-    LINK,
     MAY_BAR,
     NEEDS,
     PERHAPS,
     STARTABLE,
-    THERE,
     UNLINKED,
     Claim,
     Marked,
@@ -30,9 +27,7 @@ from asyncstate.compile.effects.claim_values import (
     meets,
     plain,
 )
-from asyncstate.compile.effects.claims import claims, unmasks
-from asyncstate.compile.effects.claims_of_paths import FILL, place
-from asyncstate.compile.effects.resources import PATH, TREE, folders_above, plain_path
+from asyncstate.extras.contradictions.claims import claims, unmasks
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -110,15 +105,15 @@ def clashes(
         _claim(claimed, chunk, known[chunk.index])
     more: list[Iterable[tuple[LowChunk, tuple[str, str, Any]]]] = []
     if keepers := [chunk for chunk in steps if chunk.state in _KEEP_LINES]:
-        from asyncstate.compile.effects.lines import claims_of_lines  # noqa: PLC0415 - few trees have one
+        from asyncstate.extras.contradictions.lines import claims_of_lines
 
         more.append(claims_of_lines(steps, keepers, known, sources.source_of))
     if any("requirements" in chunk.args for chunk in steps):
-        from asyncstate.compile.effects.requirements import claims_of_files  # noqa: PLC0415 - few trees have any
+        from asyncstate.extras.contradictions.requirements import claims_of_files
 
         more.append(claims_of_files(steps, sources))
     if "git" in {chunk.state for chunk in steps}:
-        from asyncstate.compile.effects.git_settings import claims_of_patterns  # noqa: PLC0415 - few trees have one
+        from asyncstate.extras.contradictions.git_settings import claims_of_patterns
 
         more.append(claims_of_patterns(steps, known))
     for chunk, (thing, resource, value) in chain.from_iterable(more):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.claim_values import CLEANED, FILLED, FOLDER, LINK, PERHAPS, THERE, how
+from asyncstate.compile.effects.places import FOLDER, LINK, THERE
 from asyncstate.compile.effects.resources import folders_above, plain_path
 from asyncstate.data.patterns import is_included
 from asyncstate.errors import CommandExecutionError
+from asyncstate.extras.contradictions.claim_values import CLEANED, FILLED, PERHAPS, how
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -2,7 +2,8 @@
 
 from tables import rows
 
-from asyncstate.compile.effects.claim_values import GONE, LINK, NEEDED, PERHAPS, THERE, Marked, differ, plain
+from asyncstate.compile.effects.places import GONE, LINK, THERE
+from asyncstate.extras.contradictions.claim_values import NEEDED, PERHAPS, Marked, differ, plain
 
 
 @rows(

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.claim_values import THERE, Members
-from asyncstate.compile.effects.claims import key_in, of_keys, related
 from asyncstate.compile.effects.declared import files_written
+from asyncstate.compile.effects.places import THERE
 from asyncstate.compile.effects.resources import plain_path
+from asyncstate.extras.contradictions.claim_values import Members
+from asyncstate.extras.contradictions.claims import key_in, of_keys, related
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +37,7 @@ def claims_of_lines(
     written = [(chunk, found) for chunk in named if (found := kept.get(plain_path(chunk.name)))]
     if not written:
         return
-    from asyncstate.compile.effects.texts import writer  # noqa: PLC0415 - few trees do
+    from asyncstate.extras.contradictions.texts import writer
 
     for chunk, found in written:
         made = writer(chunk, text_of_source, accumulated=False)

@@ -9,24 +9,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.claim_values import (
+from asyncstate.compile.effects.declared import files_written
+from asyncstate.compile.effects.places import FILE, FILL, FOLDER, GONE, THERE
+from asyncstate.compile.effects.resources import PATH, plain_path
+from asyncstate.dunders.entries import FOUND_BY_POINT
+from asyncstate.extras.contradictions.claim_values import (
     EXACT,
-    FILE,
-    FOLDER,
-    GONE,
     HELD,
     NEEDED,
     PERHAPS,
     STARTABLE,
-    THERE,
     Marked,
     Members,
     plain,
 )
-from asyncstate.compile.effects.claims_of_paths import FILL, of_made, of_options, of_path
-from asyncstate.compile.effects.declared import files_written
-from asyncstate.compile.effects.resources import PATH, plain_path
-from asyncstate.dunders.entries import FOUND_BY_POINT
+from asyncstate.extras.contradictions.claims_of_paths import of_made, of_options, of_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +173,7 @@ _ANY = "random"
 def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
     """Yield what a state wants: a thing in words, the resource that it is, and the value that it is to have."""
     if chunk.state in {"pip", "virtualenv"}:
-        from asyncstate.compile.effects.python_packages import of_pip  # noqa: PLC0415 - few trees have any
+        from asyncstate.extras.contradictions.python_packages import of_pip
 
         made = [*of_path(chunk), *of_pip(chunk)]
     elif chunk.state in {"file", "x509"} or chunk.function in FILL:
@@ -190,11 +187,11 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
     elif chunk.state == "service":
         made = [*_of_service(chunk)]
     elif chunk.state == "pkgrepo":
-        from asyncstate.compile.effects.package_sources import of_source  # noqa: PLC0415 - few trees have one
+        from asyncstate.extras.contradictions.package_sources import of_source
 
         made = [*of_source(chunk)]
     elif chunk.state == "git":
-        from asyncstate.compile.effects.git_settings import of_setting  # noqa: PLC0415 - few trees have one
+        from asyncstate.extras.contradictions.git_settings import of_setting
 
         made = [*of_setting(chunk, footprint)]
     elif chunk.function in _OF_THE_MACHINE:

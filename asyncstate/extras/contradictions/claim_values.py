@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from asyncstate.compile.effects.places import FILE, FOLDER, GONE, LINK, THERE
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
-THERE, GONE = "there", "gone"
-FILE, FOLDER = "file", "directory"
-
-LINK = "link"
-"""A link with its target, "" if that is not known."""
 UNLINKED = "unlinked"
 """A file, or a folder, that is to be no link."""
 COPIED = "copied"

@@ -4,9 +4,9 @@ import pytest
 from tables import rows
 from trees import plan
 
-from asyncstate.compile.effects.lines_of_entries import OnlyARunKnows
-from asyncstate.compile.effects.texts import writer
 from asyncstate.errors import CommandExecutionError
+from asyncstate.extras.contradictions.lines_of_entries import OnlyARunKnows
+from asyncstate.extras.contradictions.texts import writer
 from asyncstate.model.chunk import LowChunk
 
 ZONE = "#-- start managed zone --\n%s#-- end managed zone --\n"
