@@ -21,16 +21,23 @@ class Extra:
     """The additions of one extra. Code is named as ``package.module:attribute`` and imported on first use.
 
     ``commands`` are the program's, by name: the section in the overview, the line there, and the module with its
-    ``command``. ``settings`` is a `msgspec.Struct`: each field is an option of configuration files, with its type and
-    default; ``options`` is the YAML file below ``extras`` that explains them, by name, ``codes`` the file with the
-    pages of its mistakes, as in ``reference/code_pages``.
-    ``effects`` makes a source of effects for ``implicit_order: learned``, ``tracer`` makes the `Tracer` of a run for
-    ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`. ``contradictions`` yields the
-    states that undo each other's work; it is given the chunks and the dag of a plan, what they touch, the files of the
-    tree and what is known of packages. ``completer`` offers what may be typed in place of an argument, ``shells``
-    answers a shell that asks for it. ``lender`` makes the `asyncstate.load.borrowed.Lender` of a plugin host, None if
-    Salt is not installed. ``salt`` imports for plugins from the package ``salt``: it is called with the name in an
-    import statement, and the names after it.
+    ``command``; a name such as ``show impact`` adds to another command. ``settings`` is a `msgspec.Struct`: each field
+    is an option of configuration files, with its type and default; ``options`` is the YAML file below ``extras`` that
+    explains them, by name, ``codes`` the file with the pages of its mistakes, by code.
+
+    Of the other parts, the first extra that has one counts:
+
+    - ``judge`` lets the compilations of a runtime report wrong values, and returns the mistakes in its settings
+    - ``contradictions`` yields the states that undo each other's work: it is given the chunks and the dag of a plan,
+      what they touch, the files of the tree and what is known of packages
+    - ``effects`` makes a source of effects for ``implicit_order: learned``
+    - ``tracer`` makes the `Tracer` of a run for ``trace_effects``
+    - ``search`` finds missing orders of a plan for `asyncstate.testing`
+    - ``remaining`` makes an `Onlooker` of a run that estimates its remaining time
+    - ``analysis`` finds what lint does, ``manual`` has the documentation of functions, words and codes
+    - ``completer`` offers what may be typed in place of an argument, ``shells`` answers a shell that asks for it
+    - ``lender`` makes the `asyncstate.load.borrowed.Lender` of a plugin host, None where Salt is not installed
+    - ``salt`` imports from the package ``salt`` for plugins: it is given the name in a statement, and those after it
     """
 
     def __init__(
@@ -41,6 +48,10 @@ class Extra:
         options: str = "",
         codes: str = "",
         contradictions: str = "",
+        judge: str = "",
+        analysis: str = "",
+        manual: str = "",
+        remaining: str = "",
         effects: str = "",
         tracer: str = "",
         search: str = "",
@@ -54,6 +65,10 @@ class Extra:
         self.options: str = options
         self.codes: str = codes
         self.contradictions: str = contradictions
+        self.judge: str = judge
+        self.analysis: str = analysis
+        self.manual: str = manual
+        self.remaining: str = remaining
         self.effects: str = effects
         self.tracer: str = tracer
         self.search: str = search

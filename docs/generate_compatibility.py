@@ -67,12 +67,10 @@ def rows_of(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def marked_tests() -> dict[str, list[str]]:
-    """Return the tests of the engine that name each ID: ``file::test``, in the order of files and lines."""
+    """Return the tests that name each ID: ``file::test``, in the order of files and lines."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         name = path.relative_to(ROOT / "tests").as_posix()
-        if name.startswith("extras/"):  # the page is about the engine
-            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         of_module = [number for node in tree.body for number in _module_marks(node)]
         for test in _tests(tree):

@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the site is b
 
 from mkdocs.structure.files import File
 
-from docs.page_texts import bundled_modules, codes_page, page
+from docs.bundled import bundled_modules
+from docs.page_texts import codes_page, page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -13,9 +13,10 @@ from asyncstate.cli.options import compiled_options, data_option
 from asyncstate.cli.settings import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from asyncstate.cli.console import Console
+    from asyncstate.errors import Issue
     from asyncstate.model.plan import Plan
     from asyncstate.report.terminal import Palette
     from asyncstate.runtime import StateRuntime
@@ -46,25 +47,26 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     settings, selection = select(console, sls, options)
     from msgspec import structs
 
+    from asyncstate import extend
     from asyncstate.compile.findings import mistakes
     from asyncstate.config.without_effect import folders_without_effect
     from asyncstate.errors import CompileError
     from asyncstate.redact.redacted_plan import RedactedPlan
-    from asyncstate.reference.named_in_settings import unknown_names
-    from asyncstate.reference.origins import origin_line, origins
-    from asyncstate.reference.values import judge_values
     from asyncstate.report.issues import warning_lines
+    from asyncstate.report.origins import origin_line, origins
     from asyncstate.runtime import StateRuntime
 
-    def compiled(runtime: StateRuntime) -> Plan:
-        judge_values(runtime)
-        return runtime.compile_sync(**selection._asdict())
+    judge = extend.offered("judge")
+
+    def compiled(runtime: StateRuntime) -> tuple[Plan, Iterable[Issue]]:
+        of_settings = () if judge is None else judge(runtime)
+        return runtime.compile_sync(**selection._asdict()), of_settings
 
     opened = StateRuntime(settings, secrets=console.secrets)
     with _past_broken_pillar(opened, compiled), opened.open_sync() as runtime:
-        plan = compiled(runtime)
+        plan, named_in_settings = compiled(runtime)
         plan = structs.replace(plan, digest=RedactedPlan(plan, runtime.secrets).digest)
-        of_settings = (*folders_without_effect(settings), *unknown_names(runtime))
+        of_settings = (*folders_without_effect(settings), *named_in_settings)
         plan = structs.replace(plan, warnings=(*of_settings, *plan.warnings))
         whose = origins(plan, runtime.host.loaders["states"])
     found = mistakes(plan.warnings)
@@ -85,7 +87,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
 
 
 @contextmanager
-def _past_broken_pillar(opened: StateRuntime, compiled: Callable[[StateRuntime], Plan]) -> Iterator[None]:
+def _past_broken_pillar(
+    opened: StateRuntime, compiled: Callable[[StateRuntime], tuple[Plan, Iterable[Issue]]]
+) -> Iterator[None]:
     """Add to the issues of a broken pillar the mistakes in files that do not read the pillar."""
     from asyncstate.compile.findings import mistakes
     from asyncstate.compile.ordering import OF_MISSING_STATES
@@ -104,7 +108,7 @@ def _past_broken_pillar(opened: StateRuntime, compiled: Callable[[StateRuntime],
                 other = copy.copy(opened.settings)
                 other.pillar_roots, other.pillar = {}, dict(error.rendered)
                 with StateRuntime(other, secrets=opened.secrets).open_sync() as runtime:
-                    found = mistakes(compiled(runtime).warnings)
+                    found = mistakes(compiled(runtime)[0].warnings)
             except CompileError as of_tree:
                 found = list(of_tree.issues)
             alone = [each for each in found if each.code not in OF_MISSING_STATES and not reads(each.file)]
@@ -123,8 +127,8 @@ def _facts(plan: Plan) -> dict[str, Any]:
 
 
 def _summary(plan: Plan, palette: Palette, whose: str) -> Iterator[str]:
-    from asyncstate.analyse.graph import graph_edges
-    from asyncstate.analyse.lint import unknown_lines
+    from asyncstate.report.graph import graph_edges
+    from asyncstate.report.issues import unknown_lines
     from asyncstate.report.terminal import count
 
     facts = _facts(plan)

@@ -167,7 +167,7 @@ class Family(_Explained, click.Group):
     """A command with sub-commands, such as ``show``.
 
     ``parts`` are the sub-commands with a file of their own in the package ``folder``, imported when called: section and
-    line of the help by name.
+    line of the help by name. Extras add others, as ``show impact``.
     """
 
     command_class: type[click.Command] | None = Command
@@ -191,13 +191,27 @@ class Family(_Explained, click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, sub-commands with a file of their own first."""
-        return [*self.parts, *super().list_commands(ctx)]
+        return [*self.parts, *sorted([*super().list_commands(ctx), *self._added()])]
+
+    def _added(self) -> dict[str, str]:
+        """Return the modules of the sub-commands that extras add, by name."""
+        from asyncstate import extend
+
+        return {
+            name.removeprefix(f"{self.name} "): module
+            for name, (_, _, module) in extend.commands().items()
+            if name.startswith(f"{self.name} ")
+        }
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the file of a sub-command, and return its ``command``."""
-        if cmd_name not in self.parts:
-            return super().get_command(ctx, cmd_name)
-        command: click.Command = import_module(f"{self._folder}.{cmd_name}").command
+        if cmd_name in self.parts:
+            module = f"{self._folder}.{cmd_name}"
+        elif (own := super().get_command(ctx, cmd_name)) is not None or cmd_name not in (added := self._added()):
+            return own
+        else:
+            module = added[cmd_name]
+        command: click.Command = import_module(module).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -219,7 +233,7 @@ class Family(_Explained, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the sub-command. Raises UsageError, which names the nearest one."""
-        if args and args[0] not in (known := [*self.parts, *self.commands]):
+        if args and args[0] not in (known := self.list_commands(ctx)):
             raise click.UsageError(unknown_command(args[0], known, ctx.info_name or ""), ctx)
         return super().resolve_command(ctx, args)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.config.settings import Settings
 
-_STARTER = Path(__file__).resolve().parent.parent / "reference" / "starter_tree"
+_STARTER = Path(__file__).resolve().parent / "starter_tree"
 _FOLDER = "@FOLDER@"
 
 

@@ -34,7 +34,7 @@ def unfinished(settings: Settings, selection: Selection, run: str, given_pillar:
 
     ``selection`` is from the command line; without SLS names, the run's own is used. Raises UsageError, JournalError.
     """
-    from asyncstate.analyse.unfinished import unfinished_tags
+    from asyncstate.report.unfinished import unfinished_tags
 
     journal = journal_in(settings)
     entry = _chosen(journal, run)
@@ -81,9 +81,9 @@ def _selection_of_tree(entry: RunEntry, selection: Selection, given_pillar: Coll
 
 async def compile_unfinished(runtime: StateRuntime, wanted: Unfinished, say: Callable[[str], None]) -> Plan:
     """Compile the states of a run that are to run again, with the states they require. Raises CompileError."""
-    from asyncstate.analyse.unfinished import ids_to_repeat
     from asyncstate.report.summary import describe_tag
     from asyncstate.report.terminal import count
+    from asyncstate.report.unfinished import ids_to_repeat
 
     selection = wanted.selection
     compiled = partial(runtime.compile, selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)

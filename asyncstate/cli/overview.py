@@ -10,15 +10,8 @@ OWN = {
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
-    "explain": ("Look", "Explain when a state runs, and what it depends on; or what the code of a mistake means."),
-    "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),
-    "bench": ("Look", "Show where the time of a tree goes, and what would help: a dry run."),
-    "doc": ("Look", "Read the documentation of states and execution modules."),
-    "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
-    "schema": ("Look", "Print the JSON Schema of configuration, plans, events or reports."),
     "runs": ("Past runs", "List, show, compare and forget past runs of this machine."),
     "replay": ("Past runs", "Show the report of a past run again, in any format."),
-    "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
     "help": ("Shell", "Explain a command: its usual options, or all of them."),
 }
 """Command -> (section of the overview, one line of help), in the order of the overview."""
@@ -29,7 +22,8 @@ def commands() -> dict[str, tuple[str, str]]:
     """Return the section and the line of help of each command, extras included, in the order of the overview."""
     from asyncstate import extend
 
-    every = OWN | {name: (section, text) for name, (section, text, _) in extend.commands().items()}
+    added = {name: (section, text) for name, (section, text, _) in extend.commands().items() if " " not in name}
+    every = OWN | added
     return dict(sorted(every.items(), key=lambda each: _SECTIONS.index(each[1][0])))
 
 

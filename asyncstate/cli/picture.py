@@ -12,8 +12,8 @@ from asyncstate.cli.options import together
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.analyse.picture import Picture
     from asyncstate.cli.console import Console
+    from asyncstate.report.picture import Picture
 
 
 picture_options: Callable[[Any], Any] = together(
@@ -63,7 +63,7 @@ def show_picture(
 
 
 def _drawn(console: Console, whole: Picture, title: str, form: str, *, every_edge: bool) -> str:
-    from asyncstate.analyse.picture import READABLE, dot, html, mermaid
+    from asyncstate.report.picture import READABLE, dot, html, mermaid
 
     if form in {"mermaid", "svg"} and len(whole.nodes) > READABLE:
         console.complain(
@@ -77,6 +77,6 @@ def _drawn(console: Console, whole: Picture, title: str, form: str, *, every_edg
         return mermaid(picture)
     if form == "dot":
         return dot(picture)
-    from asyncstate.analyse.graphviz import graphviz_svg
+    from asyncstate.report.graphviz import graphviz_svg
 
     return graphviz_svg(dot(picture))

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.cli.event_loop import Ending, Stoppable
-    from asyncstate.cli.remaining_time import RemainingTime
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.report.progress import LiveProgress, PlainProgress
+    from asyncstate.run.recorder import Onlooker
 
 _TICK = 0.125
 """Seconds between two updates of a display."""
@@ -55,7 +55,7 @@ class RunProgress(Value):
     """Two observers of a run, each None if not wanted: the display, and the estimate of the remaining time."""
 
     display: LiveProgress | PlainProgress | None = None
-    remaining: RemainingTime | None = None
+    remaining: Onlooker | None = None
 
 
 def progress_of(
@@ -70,9 +70,10 @@ def progress_of(
 
     remaining = None
     if settings.journaled != "off":
-        from asyncstate.cli.remaining_time import RemainingTime
+        from asyncstate import extend
 
-        remaining = RemainingTime(settings)
+        estimate = extend.offered("remaining")
+        remaining = None if estimate is None else estimate(settings)
     left: Callable[[], str] = str if remaining is None else remaining.text
     if wanted == "live":
         return RunProgress(LiveProgress(sys.stderr, left, plan), remaining)

@@ -109,7 +109,7 @@ def diff(console: Console, /, before: str | None, after: str | None, **options: 
     A and B are IDs of runs or unique beginnings of them. With A alone, B is the last run; without both, the last run is
     compared with the one before. A time counts if it is at least half as long again, and differs by 0.1 s.
     """
-    from asyncstate.analyse.run_diff import diff_data, diff_lines, run_diff
+    from asyncstate.report.run_diff import diff_data, diff_lines, run_diff
     from asyncstate.report.runs import run_data, run_table
 
     journal = journal_in(settings_from(console, options))

@@ -443,7 +443,7 @@ class Session:
     def _announce_unknown(self, plan: Plan) -> None:
         """Print the number of states with unknown effects, for people, if more than one state can run at once."""
         if plan.unknown and self.console.for_people and self.console.warns:
-            from asyncstate.analyse.lint import unknown_lines
+            from asyncstate.report.issues import unknown_lines
 
             self.console.say(*unknown_lines(plan))
 

@@ -387,10 +387,9 @@ def states_called(plan: Plan, wanted: str) -> list[int]:
 
     Raises CompileError for a plan without states that has the reason.
     """
-    from asyncstate.analyse.explain import chunks_called
     from asyncstate.compile.findings import mistakes
 
-    found = chunks_called(plan, wanted)
+    found = [chunk.index for chunk in plan.chunks if wanted in {chunk.id, chunk.name}]
     if found:
         return found
     why_none = mistakes(plan.warnings) if not plan.chunks else []

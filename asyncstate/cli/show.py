@@ -11,16 +11,15 @@ from asyncstate.cli.framework import Family, completes, selection_option
 from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
 from asyncstate.cli.picture import picture_options, show_picture
 from asyncstate.cli.settings import select, settings_from, states_called
-from asyncstate.cli.show_diff import diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from asyncstate.analyse.picture import Picture
     from asyncstate.cli.console import Console
     from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
+    from asyncstate.report.picture import Picture
     from asyncstate.report.terminal import Palette
 
 
@@ -46,7 +45,7 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     SLS are names of SLS files; without names, those that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
-    plan, _ = _plan(console, settings, selection)
+    plan, _ = shown_plan(console, settings, selection)
     console.answer(partial(_order_lines, plan), plan.lowstate, redacted=True)
 
 
@@ -123,13 +122,13 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     those of files, dashed ones connect states that touch the same file, service …, dotted ones are groups that share
     one call, and several targets combined in one node. Edges that follow from others are left out.
     """
-    from asyncstate.analyse import graph as of_plan
-    from asyncstate.analyse.picture import around
+    from asyncstate.report import graph as of_plan
+    from asyncstate.report.picture import around
 
     settings, selection = select(console, sls, options)
     if options["around"] is not None and options["form"] == "json":
         raise click.UsageError("--around is for a picture: --format dot, mermaid, html or svg")
-    plan, wanted = _plan(console, settings, selection, options["around"])
+    plan, wanted = shown_plan(console, settings, selection, options["around"])
     title = f"plan of {', '.join(selection.sls)}" if selection.sls else "plan"
 
     def picture() -> Picture:
@@ -139,56 +138,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     show_picture(console, options, picture, title, lambda every_edge: of_plan.graph_data(plan, every_edge=every_edge))
 
 
-@command.command(
-    "aggregate",
-    examples=(("asyncstate show aggregate web", "Which states of an SLS one call of the package manager installs."),),
-)
-@compiled_options
-@data_option("human", "json", "yaml")
-def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
-    """Show which states are aggregated, and why the others are not.
-
-    States of one module are aggregated if state_aggregate of the configuration or their own aggregate is set, and no
-    requisite or order separates them. If neither is set, package states that wait for nothing in between are installed
-    in one transaction, each with its own place and row.
-    """
-    settings, selection = select(console, sls, options)
-    from asyncstate.analyse.aggregate import aggregation, aggregation_lines
-
-    plan, _ = _plan(console, settings, selection)
-    console.answer(partial(aggregation_lines, plan), lambda: aggregation(plan))
-
-
-@command.command(
-    "impact",
-    examples=(
-        ("asyncstate show impact nginx_conf", "What a change or a failure of a state causes."),
-        ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),
-    ),
-)
-@click.argument("wanted", metavar="ID", shell_complete=completes("id"))
-@compiled_options
-@data_option("human", "json", "yaml")
-def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> None:
-    """Show what may run, restart, fail or be skipped because of a state.
-
-    ID is the ID or the name of a state. SLS are names of SLS files; without names, those that top.sls assigns.
-    """
-    settings, selection = select(console, sls, options)
-    from asyncstate.analyse.impact import impact, impact_lines
-    from asyncstate.report.terminal import parted
-
-    plan, found = _plan(console, settings, selection, wanted)
-    console.answer(
-        lambda palette: parted(impact_lines(plan, index, palette) for index in found),
-        lambda: [impact(plan, index) for index in found],
-    )
-
-
-command.add_command(diff)
-
-
-def _plan(
+def shown_plan(
     console: Console, settings: Settings, selection: Selection, wanted: str | None = None
 ) -> tuple[Plan, list[int]]:
     """Return the redacted plan, and the numbers of the states in it with the ID or name ``wanted``."""

@@ -68,7 +68,7 @@ CODES = {
     "W306": "may-undo",
     "W401": "no-effect",
 }
-"""The rules of codes that belong to a named rule. `asyncstate.reference.codes` explains every code."""
+"""The rules of codes that belong to a named rule. ``asyncstate explain`` explains every code."""
 
 ANY = "tree"
 """The rule of findings without a rule of their own."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asyncstate.model.chunk import file_line
-from asyncstate.report.terminal import PLAIN, Palette, clean
+from asyncstate.report.terminal import PLAIN, Palette, clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.errors import Issue
+    from asyncstate.model.plan import Plan
 
 
 def issue_lines(issues: Sequence[Issue], palette: Palette = PLAIN) -> Iterator[str]:
@@ -38,6 +39,17 @@ def warning_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator
         yield palette.paint(palette.yellow, "warning:") + f" {first}"
         yield from (f"    {line}" for line in rest)
         yield from _place(issue, palette)
+
+
+def unknown_lines(plan: Plan) -> Iterator[str]:
+    """Yield one line with the number of states that only requisites order; nothing if there are none."""
+    if plan.unknown:
+        what = (
+            "has unknown effects: only requisites order it"
+            if len(plan.unknown) == 1
+            else "have unknown effects: only requisites order them"
+        )
+        yield f"{count(len(plan.unknown), 'state')} {what} (asyncstate lint names them)."
 
 
 def _place(issue: Issue, palette: Palette) -> Iterator[str]:

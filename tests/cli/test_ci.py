@@ -127,14 +127,13 @@ def test_github_gets_annotations_and_no_commands_of_states(run, tmp_path, monkey
     assert "::error file=tree/broken.sls," in text
 
 
-def test_check_and_lint_annotate_too(run):
+def test_check_annotates_too(run):
     code, text, _ = run("check", "broken", "--out", "github")
     assert code == 1
     assert "::error file=" in text
     code, text, _ = run("check", "odd", "--out", "github")
     assert code == 0
     assert text.startswith("::warning file=")
-    assert "::warning file=" in run("lint", "odd", "--out", "github")[1]
 
 
 def test_metrics_say_how_a_run_ended_also_one_that_did_not_begin(run, tmp_path):

@@ -56,11 +56,6 @@ CASES = {
         "s.sls:3 [E104]",
         "a colon with a blank behind it begins a value: put the text in quotes",
     ),
-    "a name that a template leaves empty": (
-        {"salt/s.sls": "web:\n  file.absent:\n    - name: {{ salt['pillar.get']('a:b') }}\n"},
-        "s.sls:2 [E411]",
-        "the template gave nothing for 'name'; give the value a default",
-    ),
     "a function without its colon": (
         {"salt/s.sls": "web:\n  test.nop\n    - name: x\n"},
         "s.sls:3 [E104]",
@@ -300,8 +295,6 @@ CASES = {
         "declare it, or remove it from listen_in",
     ),
     "a misspelt listener": ({"salt/s.sls": "web: {test.nop: [{listen: [{test: wbe}]}]}\n"}, "s.sls:1 [E305]", "did you mean 'web'?"),
-    "a link to nothing": ({"salt/s.sls": "/x:\n  file.symlink:\n    - target: ''\n"}, "s.sls:3 [E419]", "write the value"),
-    "no text to add": ({"salt/s.sls": "/x:\n  file.append: []\n"}, "[E403]", "needs 'text' or 'source' or 'sources'"),
 }  # fmt: skip
 
 

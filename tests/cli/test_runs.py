@@ -187,7 +187,7 @@ def _spoil(machine, old, new):
 
 @pytest.mark.parametrize(
     "words",
-    [("replay",), ("replay", "--out", "json"), ("runs", "show"), ("what-if",), ("apply", "--only-failed")],
+    [("replay",), ("replay", "--out", "json"), ("runs", "show"), ("apply", "--only-failed")],
     ids=" ".join,
 )
 def test_a_row_that_is_damaged_is_an_error_that_names_run_and_line(machine, words):

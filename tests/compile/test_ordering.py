@@ -44,24 +44,12 @@ def test_a_reference_to_a_malformed_state_is_no_mistake(codes, code):
     assert codes(text) == {code}
 
 
-def test_nothing_is_said_of_what_a_file_that_does_not_render_may_declare(codes, tmp_path):
-    (tmp_path / "b.sls").write_text("{% if %}")
-    assert codes(MISTAKES["E305"] + MISTAKES["E217"] + MISTAKES["E410"], "b") == {"E104", "E410"}
-
-
 def test_a_reference_to_the_state_that_two_sls_declare_is_no_mistake(codes, tmp_path):
     """Of two states with one ID one is left, and references may mean the other."""
     (tmp_path / "b.sls").write_text("same:\n  file.absent:\n    - name: /tmp/same\n")
     for module in ("test", "file"):
         text = f"same:\n  test.nop: []\nafter:\n  test.nop:\n    - require:\n      - {module}: same\n"
         assert codes(text + MISTAKES["E401"], "b") == {"E210", "E401"}
-
-
-def test_mistakes_of_every_state_with_one_id_are_reported(codes, tmp_path):
-    (tmp_path / "b.sls").write_text("same:\n  file.absent:\n    - name: relative\n")
-    (tmp_path / "c.sls").write_text("same:\n  cmd.run:\n    - timeout: long\n    - require: {}\n")
-    text = "include: [c]\nsame:\n  file.managed:\n    - name: /x\n    - mode: rwx\n"
-    assert codes(text, "b") == {"E210", "E410", "E411", "E418", "E301"}
 
 
 def test_a_hint_does_not_suggest_what_it_says_is_missing(tmp_path):
@@ -74,3 +62,8 @@ def test_a_hint_does_not_suggest_what_it_says_is_missing(tmp_path):
     ):
         runtime.compile_sync(["a"])
     assert [issue.hint for issue in refused.value.issues] == ["'web' is there, but as test: write '- test: web'"]
+
+
+def test_nothing_is_said_of_what_a_file_that_does_not_render_may_declare(codes, tmp_path):
+    (tmp_path / "b.sls").write_text("{% if %}")
+    assert codes(MISTAKES["E305"] + MISTAKES["E217"] + MISTAKES["E401"], "b") == {"E104", "E401"}

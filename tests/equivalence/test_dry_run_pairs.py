@@ -17,7 +17,7 @@ from delayed_features import KEY, Feature, each_in_a_pair, features, rows_of
 from machine_features import FAMILIES
 
 from asyncstate import StateRuntime
-from docs.page_texts import bundled_modules
+from docs.bundled import bundled_modules
 
 OF_USER = {"user": getpass.getuser(), "config": "<P>"}
 MORE = [

@@ -97,29 +97,6 @@ def test_a_single_file_declares_states_and_nothing_else(tree, cli, word):
     assert f"The '{name}' declaration found on '{lone}' is invalid when rendering single templates" in json.loads(out)
 
 
-@pytest.mark.feature("F161")
-def test_explain(tree, cli):
-    tree.write(
-        {
-            "a.sls": "a: {test.nop: [{require: [b]}, {onchanges: [{test: 'c*'}]}, {onlyif: 'true'}]}\nc1: test.nop\nb: {test.nop: [{order: last}]}\n"
-            "f: {file.managed: [{name: /nowhere/d/f}]}\nd: {file.directory: [{name: /nowhere/d}]}\n"
-        }
-    )
-    code, out, _ = cli("explain", "a", "a")
-    assert code == 0
-    assert "require: none of these may have failed\n    - test.nop: b" in out
-    assert "onchanges: one of these must have changed" in out
-    assert "onlyif: true" in out
-    assert "a.sls:1" in out
-    (facts,) = json.loads(cli("explain", "b", "a", "--out", "json")[1])
-    assert facts["waited_for_by"] == ["test.nop: a"]
-    assert facts["before_its_order"] == ["test.nop: a"]
-    (facts,) = json.loads(cli("explain", "/nowhere/d", "a", "--out", "json")[1])
-    assert facts["waits_for"] == {"footprint": ["file.managed: f (/nowhere/d/f) — path:/nowhere/d"]}
-    code, _, errors = cli("explain", "bb", "a")
-    assert (code, "Did you mean 'b'?" in errors) == (1, True)
-
-
 @pytest.mark.feature("F163", "F056")
 @pytest.mark.parametrize("words", [["--mock"], ["mock=True"]])
 def test_mock(tree, cli, words):

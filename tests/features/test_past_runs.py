@@ -1,8 +1,6 @@
 """Past runs and saved plans in a user's hands: one tree, one machine, the command line."""
 
 import json
-import re
-import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -94,30 +92,6 @@ def test_a_run_is_shown_again_in_any_form(site):
     assert site.done() == ["beside", "first"], "nothing ran again"
 
 
-@pytest.mark.feature("F225")
-def test_a_run_is_simulated_with_other_slots(site):
-    site.call("apply", "web", code=2)
-    found = json.loads(site.call("what-if", "-j", "1..64", "--out", "json", tree=False).stdout)
-    assert [point["slots"] for point in found["points"]] == list(range(1, 65))
-    assert found["points"][0]["seconds"] >= found["points"][-1]["seconds"] >= found["path"] - 1e-6
-    assert next(link["label"] for link in found["links"]).startswith("cmd.run: ")
-    assert re.search(r"^ +64 ", site.call("what-if", tree=False).stdout, re.MULTILINE)
-
-
-@pytest.mark.feature("F226")
-def test_progress_says_how_long_the_run_still_takes(site, run_cli, program):
-    site.write(
-        "one:\n  cmd.run:\n    - name: test ! -s {mark} || until grep -q 'the [r]un of' {mark}; do sleep 0.1; done\n"
-        "two:\n  test.nop:\n    - require: [one]\n"
-    )
-    words = ("apply", "web", "--progress", "plain")
-    assert "the run of" not in site.call(*words).stderr
-    site.mark.write_text("wait\n")
-    with site.mark.open("a") as said:
-        command = [program, *words, "--file-root", site.sls.parent]
-        subprocess.run(command, cwd=site.path, env=run_cli.environ, stdout=subprocess.DEVNULL, stderr=said, check=True)
-
-
 @pytest.mark.feature("F227")
 def test_only_what_failed_and_what_waited_for_it_is_done_again(site):
     site.call("apply", "web", code=2)
@@ -140,23 +114,3 @@ def test_what_was_reviewed_is_applied_or_nothing(site):
     site.write(TREE)
     site.call("apply", "--plan", "web.plan")
     assert site.done() == ["beside", "first", "third"]
-
-
-@pytest.mark.feature("F229")
-def test_two_plans_differ_in_states_arguments_edges_and_order(site):
-    site.call("apply", "web", "--test", "--plan-out", "web.plan")
-    assert "The plans are the same." in site.call("show", "diff", "web.plan").stdout
-    changed = (
-        TREE.replace("echo third", "echo other")
-        .replace("beside:", "aside:")
-        .replace("[{{cmd: second}}]", "[{{cmd: first}}]")
-    )
-    site.write(changed)
-    text = site.call("show", "diff", "web.plan").stdout
-    assert re.search(r"^\+ cmd.run: aside", text, re.MULTILINE)
-    assert re.search(r"^- cmd.run: beside", text, re.MULTILINE)
-    data = json.loads(site.call("show", "diff", "web.plan", "--out", "json").stdout)
-    assert not data["same"]
-    assert [state["tag"].split("_|-")[1] for state in data["added"]] == ["aside"]
-    assert {edge["source"] for edge in data["edges_removed"]} >= {"require"}
-    assert site.call("show", "diff", "web.plan", "--out", "mermaid").stdout.startswith("flowchart LR")

@@ -18,17 +18,17 @@ from odd_hooks import ASYNC_MODULE, EXECUTION, GRAINS, MODULE, ODDITIES, ask
 from odd_values import odd_values
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.analyse.graph import graph_data, picture_of
-from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
 from asyncstate.model.forecast import forecast
 from asyncstate.model.result import HostResult
 from asyncstate.report.brief import brief_lines
+from asyncstate.report.graph import graph_data, picture_of
 from asyncstate.report.html import html_report
 from asyncstate.report.human import BRIEF, FORMS, Style, report_lines
 from asyncstate.report.junit import junit_xml
+from asyncstate.report.picture import dot, html, mermaid
 from asyncstate.report.profile import Profile, profile_lines
 from asyncstate.report.waits import run_lines
 

@@ -252,7 +252,6 @@ def test_what_only_the_dry_run_has_seen_is_compared_too(way, run_here, tree):
     _sls(tree, state, "true")
     plan = tree / "main.plan"
     assert run_here("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
-    assert run_here("show", "diff", plan, *_words(tree)).stdout == "The plans are the same.\n"
     _write(tree / "roots/tree" / name, evil[: len(reviewed)].ljust(len(reviewed)))
     done = run_here("apply", "--plan", plan, *_words(tree))
     assert done.returncode == 1, done.stdout

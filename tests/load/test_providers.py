@@ -1,10 +1,9 @@
 """``providers: {virtual name: file}`` chooses who provides a virtual name, whatever the file thinks of this machine."""
 
-import importlib
 import json
-import pkgutil
 
 import pytest
+from interface_classes import bundled_interfaces
 from plugin_trees import PluginTree
 
 from asyncstate import interfaces
@@ -145,20 +144,7 @@ def {function}(*names, **kwargs):
 """
 
 
-def _bundled_interfaces():
-    found = {}
-    for _, name, _ in pkgutil.iter_modules(interfaces.__path__):
-        for each in vars(importlib.import_module(f"asyncstate.interfaces.{name}")).values():
-            if (
-                isinstance(each, type)
-                and issubclass(each, interfaces.Interface)
-                and getattr(each, "__modulename__", "")
-            ):
-                found[each.__modulename__] = each
-    return found
-
-
-INTERFACES = _bundled_interfaces()
+INTERFACES = bundled_interfaces()
 
 
 @pytest.mark.parametrize("virtual", sorted(INTERFACES))

@@ -17,7 +17,7 @@ from asyncstate.cli.root import root
 from asyncstate.config import Settings
 from asyncstate.model import event as event_module
 from asyncstate.model.event import Event
-from docs.page_texts import bundled_modules
+from docs.bundled import bundled_modules
 
 INTERNAL_SETTINGS = {"extra", "origins"}
 

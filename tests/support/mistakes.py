@@ -2,9 +2,9 @@
 
 from contextlib import contextmanager
 
+from asyncstate import extend
 from asyncstate.config import Settings
 from asyncstate.errors import CompileError
-from asyncstate.reference.values import judge_values
 from asyncstate.runtime import StateRuntime
 
 MISTAKES = {
@@ -24,10 +24,13 @@ MISTAKES = {
     "E403": "required:\n  file.symlink:\n    - name: /tmp/required\n",
     "E404": "keyword:\n  service.running:\n    - restart: True\n",
     "E407": "source:\n  file.managed:\n    - name: /tmp/source\n    - source: salt://gone\n",
+}
+"""A tree with each mistake that the compiler finds."""
+VALUES = {
     "E410": "rights:\n  file.managed:\n    - name: /tmp/rights\n    - contents: x\n    - mode: rw-r--r--\n",
     "E412": "missing:\n  file.managed:\n    - name: {{ pillar.get('x') }}\n    - contents: x\n",
 }
-"""A tree with each mistake."""
+"""A tree with each kind of wrong value."""
 
 
 @contextmanager
@@ -35,7 +38,8 @@ def codes_in(tmp_path):
     """Yield what returns the codes of the mistakes of a text, which other SLS of the folder may stand beside."""
     kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state")}
     with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, journal="off", **kept)).open_sync() as runtime:
-        judge_values(runtime)
+        if (judge := extend.offered("judge")) is not None:
+            judge(runtime)
 
         def look(text, *more):
             (tmp_path / "a.sls").write_text(text)

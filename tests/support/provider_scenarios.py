@@ -11,9 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from interface_classes import bundled_interfaces
+
 from asyncstate.interfaces import functions_of
 from asyncstate.interfaces.conformance import mismatches
-from asyncstate.reference.providers import bundled_interfaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -158,7 +159,7 @@ def play(scenario: Scenario, harness: Any, package: Callable[..., Any] | None = 
 def declared_structure(step: Call) -> Any:
     """What the interface says that this call returns at least."""
     virtual, _, function = step.function.partition(".")
-    return functions_of(bundled_interfaces()[virtual])[function].structure(*step.args, **step.kwargs)
+    return functions_of(bundled_interfaces()[virtual](virtual))[function].structure(*step.args, **step.kwargs)
 
 
 class Recorder:

@@ -54,10 +54,12 @@ def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) ->
 
 def complete_id_or_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer IDs, and the codes of mistakes behind E or W."""
-    from asyncstate.reference.codes import codes
+    from asyncstate import extend
 
+    manual = extend.offered("manual")
     begun = incomplete[:1] in {"E", "W"} and not incomplete[1:].strip("0123456789")
-    return [*(_beginning(codes(), incomplete) if begun else ()), *complete_id(ctx, param, incomplete)]
+    codes = manual.codes() if begun and manual else ()
+    return [*_beginning(codes, incomplete), *complete_id(ctx, param, incomplete)]
 
 
 def complete_command(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -102,10 +104,11 @@ def complete_modules(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 def complete_documented(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the names that ``doc`` explains: functions of states and execution modules, and words of the language."""
-    from asyncstate.reference.language import TOPICS
+    from asyncstate import extend
 
     kind = ctx.params.get("kind")
-    topics = () if kind else TOPICS
+    manual = extend.offered("manual")
+    topics = () if kind or manual is None else manual.topics()
     return _beginning([*topics, *_functions(ctx, (kind,) if kind else ("states", "modules"), incomplete)], incomplete)
 
 

@@ -131,8 +131,8 @@ class Showing:
         return runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))).lowstate()
 
     def _dot(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> str:
-        from asyncstate.analyse.graph import picture_of
-        from asyncstate.analyse.picture import dot
+        from asyncstate.report.graph import picture_of
+        from asyncstate.report.picture import dot
 
         plan = runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv")))
         return dot(picture_of(plan))

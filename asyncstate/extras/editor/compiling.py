@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
-from asyncstate.analyse.lint import Finding as LintFinding
-from asyncstate.analyse.lint import one_for_each_place
-from asyncstate.analyse.patch import with_requisite
-from asyncstate.analyse.tree_findings import tree_findings
 from asyncstate.errors import CompileError
+from asyncstate.extras.editor.analysis import ANALYSIS, JUDGE, MANUAL, LintFinding
 from asyncstate.extras.editor.harmless import LeftOut
 from asyncstate.extras.editor.index import REQUISITES
 from asyncstate.extras.editor.messages import (
@@ -35,8 +32,6 @@ from asyncstate.extras.editor.messages import (
 )
 from asyncstate.extras.editor.tree import sls_name
 from asyncstate.logs import get_logger
-from asyncstate.reference.lookup import documentation
-from asyncstate.reference.values import judge_values
 from asyncstate.runtime import StateRuntime
 from asyncstate.services import Embedding
 
@@ -127,7 +122,7 @@ class _Look:
 
     def _tree(self, *, whole: bool) -> tuple[list[Finding], tuple[Rendered, ...] | None]:
         """Return the findings of check and lint, and with ``whole`` the states."""
-        judge_values(self.runtime)
+        JUDGE(self.runtime)
         pillar = self.runtime.planner.watch_pillar()
         found: list[Finding] = []
         states = None
@@ -181,7 +176,7 @@ class _Look:
                 if finding.missing < 0 or finding.file not in self._job.sls or tried >= _ATTEMPTS:
                     continue
                 tried += 1
-                text = with_requisite(plan, finding, self._text)
+                text = ANALYSIS.with_requisite(plan, finding, self._text)
                 if text and self._compiles({**self._job.texts, finding.file: text}, plan.chunks[finding.chunk].sls):
                     yield _fix(finding, plan, self._text(finding.file), text)
 
@@ -199,20 +194,22 @@ class _Look:
 
     def _lint(self, plan: Plan, unused_pillar: list[str]) -> list[LintFinding]:
         texts = self._job.texts
-        found = tree_findings(plan, self.runtime.settings, unused_pillar, read=self._text, texts=texts)
+        found: list[LintFinding] = ANALYSIS.findings(
+            plan, settings=self.runtime.settings, unused_pillar=unused_pillar, read=self._text, texts=texts
+        )
         self._plans.append((plan, found))
         return found
 
     def _warnings(self, warnings: tuple[Issue, ...]) -> list[Finding]:
         redactor = self.runtime.secrets.redactor
         said = sorted(map(redactor.issue, warnings), key=lambda issue: (issue.file, issue.line))
-        return self._findings(warnings, list(map(LintFinding.of, said)))
+        return self._findings(warnings, ANALYSIS.as_findings(said))
 
     def _findings(self, warnings: tuple[Issue, ...], found: list[LintFinding]) -> list[Finding]:
         certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, warnings) if issue.mistake}
         return [
             Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain, each.code)
-            for each in one_for_each_place(found)
+            for each in ANALYSIS.one_for_each_place(found)
         ]
 
     def _text(self, path: str) -> str:
@@ -281,6 +278,6 @@ def _catalog(runtime: StateRuntime) -> Catalog:
                 entry["example"],
                 entry["file"],
             )
-            for name, entry in documentation(runtime.host.loaders["states"], None).items()
+            for name, entry in MANUAL.documentation(runtime.host.loaders["states"]).items()
         }
     )

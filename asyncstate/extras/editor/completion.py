@@ -6,11 +6,11 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from asyncstate.extras.editor.analysis import MANUAL
 from asyncstate.extras.editor.context import Context, context
 from asyncstate.extras.editor.index import DIRECTIVES, REQUISITES
 from asyncstate.extras.editor.spelling import spelled
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
-from asyncstate.reference.language import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,7 +143,7 @@ def _words(here: Context, colon: str) -> Iterator[Item]:
 def keywords() -> dict[str, str]:
     """Return the words that every state takes, with the title of the page that explains each."""
     words = sorted(word for word in INTERNAL_KEYWORDS | REQUISITES if not word.startswith("_"))
-    return {word: page.title for word in words if (page := page_of(word))}
+    return {word: page.title for word in words if (page := MANUAL.page_of(word))}
 
 
 def _values(knowledge: Knowledge, here: Context) -> Iterator[Item]:

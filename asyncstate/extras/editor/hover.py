@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from asyncstate.extras.editor.analysis import MANUAL
 from asyncstate.extras.editor.completion import describe
 from asyncstate.extras.editor.context import context
 from asyncstate.extras.editor.navigation import definitions, referring, subject
-from asyncstate.reference.function import markdown
-from asyncstate.reference.language import page_of
 
 if TYPE_CHECKING:
     from asyncstate.extras.editor.knowledge import Knowledge
@@ -68,7 +67,7 @@ def _place(file: File, line: int) -> str:
 
 
 def _of_function(name: str, function: Function) -> str:
-    parts = [f"**{name}**", markdown(function.doc)]
+    parts = [f"**{name}**", MANUAL.markdown(function.doc)]
     if function.arguments:
         parts.append("\n".join(f"- `{each.name}`: {describe(each)}. {each.meaning}" for each in function.arguments))
     if function.example:
@@ -92,13 +91,13 @@ def _of_word(knowledge: Knowledge, file: File, line: int, column: int) -> tuple[
     """Return the documentation of an argument or a keyword."""
     here = context(file.text, line, column)
     word = file.text.split("\n")[here.place.line][here.place.start : here.place.end]
-    if here.kind not in {"argument", "id", "function"} and not (here.kind == "state" and page_of(word)):
+    if here.kind not in {"argument", "id", "function"} and not (here.kind == "state" and MANUAL.page_of(word)):
         return None
     function = knowledge.functions.get(here.function)
     for argument in function.arguments if function else ():
         if argument.name == word:
             return f"**{word}**: {describe(argument)}\n\n{argument.meaning}", here.place
-    page = page_of(word)
+    page = MANUAL.page_of(word)
     if page is None:
         return None
     head = f"**{page.title}**" if page.topic == word else f"**{word}**, a form of {page.title}"

@@ -7,7 +7,6 @@ from bundled_states import FILES, Bundled, state_module
 from tables import rows
 from trees import plan
 
-from asyncstate.analyse.lint import lint
 from asyncstate.compile.effects import refusals
 from asyncstate.compile.effects.declared import Footprint
 from asyncstate.model.chunk import LowChunk
@@ -285,16 +284,3 @@ def test_a_command_that_writes_the_folder_may_give_it_back(writes, place, certai
 def test_a_folder_that_is_taken_back_with_its_parent_is_not_refused():
     back = chunk(1, "file.directory", "/srv", user="root", recurse=["user"])
     assert refused([GIVEN, back, chunk(2, "git.present", "/srv/app/repo")]) == []
-
-
-@pytest.mark.parametrize(
-    ("condition", "code", "rules"), [("", ["E431"], {"refused"}), (", {unless: 'true'}", [], {"refused"})]
-)
-def test_what_the_next_run_may_refuse_is_found_by_lint(condition, code, rules):
-    tree = {
-        "a": f"code: {{git.latest: [{{name: https://x/r}}, {{target: /srv/app/code}}{condition}]}}\n"
-        "dir: {file.directory: [{name: /srv/app}, {user: app}, {require: [{git: code}]}]}\n"
-    }
-    made = plan(tree, ["a"], states=Bundled(), is_root=True)
-    assert [issue.code for issue in made.warnings if issue.mistake] == code
-    assert {each.rule for each in lint(made) if each.code == "E431"} == rules

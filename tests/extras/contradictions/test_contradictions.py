@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tables import rows
 from trees import plan
 
-from asyncstate.analyse.lint import lint
 from asyncstate.data.packages import PackageLists
+from asyncstate.extras.analyse.lint import lint
 
 MANAGED = "file.managed: [{name: /x}, {contents: 'a = 1'}]"
 

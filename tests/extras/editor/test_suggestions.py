@@ -10,7 +10,7 @@ from code_examples import found, issues_of, parts
 from asyncstate.extras.editor.actions import actions
 from asyncstate.extras.editor.diagnostics import Diagnostic
 from asyncstate.extras.editor.outline import Place
-from asyncstate.reference.codes import codes
+from asyncstate.extras.manual.codes import codes
 
 SUGGESTED = frozenset("E102 E103 E305 E217 E401 E402 E404 E406 E407 E419 E426 E507 W403".split())
 """The codes whose examples have a mistake with a name beside it that was probably meant."""

@@ -6,7 +6,7 @@ from jsonschema import Draft202012Validator
 from asyncstate.config import Settings, load_settings
 from asyncstate.errors import ConfigError
 from asyncstate.extras.fleet.policy import Policy, policy_of
-from asyncstate.reference.schemas import schema
+from asyncstate.extras.manual.schemas import schema
 
 
 def test_what_is_not_given_allows_everything():

@@ -9,7 +9,7 @@ from asyncstate.config import load_settings
 from asyncstate.errors import ConfigError
 from asyncstate.extras.fleet.rollout.admission import count_of
 from asyncstate.extras.fleet.settings import FleetSettings
-from asyncstate.reference.schemas import schema
+from asyncstate.extras.manual.schemas import schema
 
 COUNT = "or a percentage of hosts, 2 or 10%, got"
 WRONG = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import Picture
 from asyncstate.model.chunk import file_line
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
+from asyncstate.report.picture import Picture
 from asyncstate.report.summary import describe_tag
 
 if TYPE_CHECKING:

@@ -30,13 +30,14 @@ _PACKAGES: Final = ("anyio", "idna", "Jinja2", "MarkupSafe", "msgspec", "PyYAML"
 _OPTIONAL: Final = ("sniffio", "typing_extensions")
 _LEFT_OUT: Final = (
     "cli",
-    "analyse",
+    "extras/analyse",
     "extras/completion",
     "extras/dropin",
     "extras/editor",
     "extras/fleet/commands",
     "extras/fleet/nats",
     "extras/fleet/report",
+    "extras/manual",
     "extras/proof/commands",
     "extras/proof/shake",
     "__pycache__",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.lint import requisite_hint
+from asyncstate import extend
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import Palette, clean, count
 
@@ -84,7 +84,8 @@ def settling(plan: Plan, found: Unordered) -> list[str]:
     earlier, later = (plan.chunk_of(node) for node in found.pair)
     unknown = [chunk for chunk in (earlier, later) if chunk.index in plan.unknown]
     lines = [f"the effects of {describe_tag(chunk.tag)} are unknown: {plan.unknown[chunk.index]}" for chunk in unknown]
-    hint = requisite_hint(plan, later, earlier)
+    analysis = extend.offered("analysis")
+    hint = "" if analysis is None else analysis.requisite_hint(plan, later, earlier)
     lines.append(hint or f"write a requisite: {describe_tag(later.tag)} requires {describe_tag(earlier.tag)}")
     where = describe_tag((unknown or [later])[0].tag)
     lines.append(f"or say what {where} touches: - footprint: {{reads: [path:/…], writes: [path:/…]}}")

@@ -7,7 +7,7 @@ import pytest
 from record_orchestrations import RECORDED, STEPS
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.analyse.explain import explanation
+from asyncstate.extras.analyse.explain import explanation
 from asyncstate.model.walk import Walk
 
 RECORDINGS = json.loads(RECORDED.read_text())

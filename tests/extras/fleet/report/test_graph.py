@@ -8,13 +8,13 @@ from fleets import fleets
 from hypothesis import given, settings
 from report_page import Page
 
-from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import Barrier, HostPlan, State
 from asyncstate.extras.fleet.report.graph import graph_data, picture_of
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite
+from asyncstate.report.picture import dot, html, mermaid
 
 DRAWN = {"dot": dot, "mermaid": mermaid, "html": lambda picture: html(picture, "plan")}
 FORMS = (*DRAWN, "json")

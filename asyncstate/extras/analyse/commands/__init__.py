@@ -1,0 +1,1 @@
+"""The commands that look at trees, plans and past runs."""
