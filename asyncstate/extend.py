@@ -84,14 +84,13 @@ def extras() -> Iterator[Extra]:
         yield import_module(f"asyncstate.extras.{name}.extra").EXTRA
 
 
-def _names() -> list[str]:
+def _names() -> Iterator[str]:
     if not os.path.exists(__file__):  # in an archive, as on hosts without an agent
         from pkgutil import iter_modules  # noqa: PLC0415 - it takes longer than to print the help
 
-        return [module.name for module in iter_modules([_FOLDER])]
-    if not os.path.isdir(_FOLDER):
-        return []
-    return sorted(name for name in os.listdir(_FOLDER) if os.path.exists(os.path.join(_FOLDER, name, "extra.py")))
+        yield from (module.name for module in iter_modules([_FOLDER]))
+    elif os.path.isdir(_FOLDER):
+        yield from (name for name in sorted(os.listdir(_FOLDER)) if os.path.exists(f"{_FOLDER}/{name}/extra.py"))
 
 
 def text_of(file: str) -> str:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from asyncstate.compile.effects.observed import Learned
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
+    from asyncstate.effects.observed import Learned
     from asyncstate.redact import Secrets
     from asyncstate.services import RuntimeServices
     from asyncstate.sources.fileclient import FileClient

@@ -4,10 +4,9 @@ Each package is one stage and builds on those before it:
 
 1. ``high``: SLS files become high data; ``include``, ``extend``, ``exclude`` and ``_in`` are applied, all is checked.
 2. ``low``: high data becomes drafts, one for each call; ``names`` are expanded, arguments and sources checked.
-3. ``graph``: requisites, prereq and explicit orders become nodes and edges; the serial order comes out of them.
-4. ``effects``: adds aggregate groups, and edges between states that touch the same resources.
+3. ``graph``: requisites, prereq and explicit orders become nodes and edges; the serial order comes out of them. Groups
+   of states that share a call join them, and edges between states that touch the same resources (`asyncstate.effects`).
 
 ``compiler`` calls them in that order: ``ordering`` has the way from high data to the serial order, on which every
-mistake is found, and ``planning`` the rest. ``findings`` collects the mistakes, with file and line; ``capabilities``
-says which optional functions state modules have.
+mistake is found, and ``planning`` the rest. ``findings`` collects the mistakes, with file and line.
 """

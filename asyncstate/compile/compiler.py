@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.capabilities import Capabilities
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise
 from asyncstate.compile.high.highstate import HighData, HighStateBuilder, nowhere
@@ -19,6 +18,7 @@ from asyncstate.compile.ordering import Ordering, silence
 from asyncstate.compile.planning import Machine, Planning
 from asyncstate.data.limits import rare_collections
 from asyncstate.errors import CompileError, Issue
+from asyncstate.load.plugin import Capabilities
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest
@@ -27,11 +27,11 @@ from asyncstate.sources.fileclient import OneMoreSls
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from asyncstate.compile.capabilities import StateIndex
     from asyncstate.compile.high.highstate import AssignedAt
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.ordering import Judge
     from asyncstate.compile.planning import Touched
+    from asyncstate.load.plugin import StateIndex
     from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.matchers import Matcher
     from asyncstate.sources.topfile import Render, Top

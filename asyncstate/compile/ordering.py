@@ -21,12 +21,12 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from asyncstate.compile.capabilities import Capabilities
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.lowstate import Draft
     from asyncstate.errors import Issue
+    from asyncstate.load.plugin import Capabilities
     from asyncstate.sources.fileclient import FileClient
 
     Judge = Callable[[Sequence[Draft]], Iterable[Issue]]
@@ -105,7 +105,7 @@ class Ordering:
         _leave_out_consequences(findings, lacks_states=lacks_states)
         option = self._opts.get("state_aggregate")
         if option is not None or any("aggregate" in draft.args for draft in low.drafts):
-            from asyncstate.compile.effects.aggregate import warn_odd_options  # noqa: PLC0415 - where there are any
+            from asyncstate.compile.graph.aggregate import warn_odd_options  # noqa: PLC0415 - where there are any
 
             warn_odd_options(low.drafts, option, findings, why_not=self._capabilities.why_not_aggregated)
         return Ordered(findings, graph, order, serial, listening, remote, low.disabled)

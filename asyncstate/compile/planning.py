@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.footprint import Footprints, add_footprints
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
+from asyncstate.compile.graph.implicit import add_footprints
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
+from asyncstate.effects.footprint import Footprints
 from asyncstate.model.chunk import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.dag import FILE_ORDER
 from asyncstate.model.requisite import CONDITIONS_BEFORE
@@ -19,19 +20,19 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from asyncstate.compile.capabilities import Capabilities, StateIndex
-    from asyncstate.compile.effects.calls import Templates
-    from asyncstate.compile.effects.declared import Footprint
-    from asyncstate.compile.effects.formula import FormulaRule
-    from asyncstate.compile.effects.homes import Homes
-    from asyncstate.compile.effects.links import Links
-    from asyncstate.compile.effects.observed import Learned
-    from asyncstate.compile.effects.package_contents import PackageKnowledge
-    from asyncstate.compile.effects.surroundings import Surroundings
-    from asyncstate.compile.effects.transactions import Transactions
     from asyncstate.compile.graph.stages import Stages
+    from asyncstate.compile.graph.transactions import Transactions
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.ordering import Ordered
+    from asyncstate.effects.calls import Templates
+    from asyncstate.effects.declared import Footprint
+    from asyncstate.effects.formula import FormulaRule
+    from asyncstate.effects.homes import Homes
+    from asyncstate.effects.links import Links
+    from asyncstate.effects.observed import Learned
+    from asyncstate.effects.package_contents import PackageKnowledge
+    from asyncstate.effects.surroundings import Surroundings
+    from asyncstate.load.plugin import Capabilities, StateIndex
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.model.requisite import RemoteRequisite
@@ -144,7 +145,7 @@ class Planning(Value):
         option = self.opts.get("state_aggregate")
         if not option and not any("aggregate" in draft.args for draft in ordered.graph.drafts):
             return serial, {}
-        from asyncstate.compile.effects.aggregate import aggregate, why_alone, why_alone_in_fleet  # noqa: PLC0415 - as above
+        from asyncstate.compile.graph.aggregate import aggregate, why_alone, why_alone_in_fleet  # noqa: PLC0415 - as above
 
         found = aggregate(
             ordered.graph,
@@ -182,7 +183,7 @@ class Planning(Value):
     ) -> tuple[Contradiction, ...]:
         """Return the states that undo each other's work and those that a run refuses; certain ones are mistakes."""
         from asyncstate import extend  # noqa: PLC0415 - few trees may have any
-        from asyncstate.compile.effects.refusals import refused  # noqa: PLC0415
+        from asyncstate.effects.refusals import refused  # noqa: PLC0415
 
         chunks = builder.chunks
         if known is None:
@@ -210,22 +211,22 @@ class Planning(Value):
         sources = SaltSources(self.file_client)
 
         def templates() -> Templates:
-            from asyncstate.compile.effects.calls import Templates  # noqa: PLC0415 - where some state renders one
+            from asyncstate.effects.calls import Templates  # noqa: PLC0415 - where some state renders one
 
             return Templates(sources.template_of, usual_syntax=not self.opts.get("jinja_env"))
 
         def surroundings() -> Surroundings:
-            from asyncstate.compile.effects.surroundings import Surroundings  # noqa: PLC0415 - where some state touches it
+            from asyncstate.effects.surroundings import Surroundings  # noqa: PLC0415 - where some state touches it
 
             return Surroundings(self.file_client, self.opts, machine.python)
 
         def homes() -> Homes:
-            from asyncstate.compile.effects.homes import Homes  # noqa: PLC0415 - as above
+            from asyncstate.effects.homes import Homes  # noqa: PLC0415 - as above
 
             return Homes(chunks, machine.home_of)
 
         def formula() -> FormulaRule:
-            from asyncstate.compile.effects.formula import FormulaRule  # noqa: PLC0415 - as above
+            from asyncstate.effects.formula import FormulaRule  # noqa: PLC0415 - as above
 
             strict, packages = mode == "strict", self._packages(chunks)
             return FormulaRule(strict=strict, packages=packages, has_account=machine.has_account)
@@ -233,7 +234,7 @@ class Planning(Value):
         return Footprints(
             self.states,
             formula,
-            findings,
+            findings.warn_at,
             machine.links,
             surroundings=surroundings,
             templates=templates,
@@ -260,8 +261,8 @@ class Planning(Value):
         modules = dict.fromkeys(chunk.state for chunk in builder.chunks)
         if not any(self.capabilities.has(module, MOD_TRANSACTION) for module in modules):
             return None
-        from asyncstate.compile.effects.aggregate import why_alone_in_fleet  # noqa: PLC0415 - few modules can
-        from asyncstate.compile.effects.transactions import Transactions, call_hook  # noqa: PLC0415
+        from asyncstate.compile.graph.aggregate import why_alone_in_fleet  # noqa: PLC0415 - few modules can
+        from asyncstate.compile.graph.transactions import Transactions, call_hook  # noqa: PLC0415
 
         explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
         waiting = {of for of, references in remote.items() if not all(each.reverse for each in references)}

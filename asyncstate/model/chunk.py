@@ -59,6 +59,8 @@ and plain data that its members keep for one another, also for a run that is res
 
 SCRIPT: Final = "__script__"
 """Key of low data given to ``mod_footprint``: the text of the script that the state runs, where it is known."""
+SCRIPTS = frozenset({"cmd.script", "cmd.wait_script"})
+"""Functions that run the file that their ``source`` or ``name`` says."""
 
 SLOT: Final = "__slot__:"
 """The prefix of an argument that a run replaces by the result of a function."""

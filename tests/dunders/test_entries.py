@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.dunders import editing
 from asyncstate.dunders.context import Additions, CallContext, CancelToken, SharedContext, current
 from asyncstate.dunders.entries import entry_of
+from asyncstate.effects.scoreboard import Scoreboard
 from asyncstate.errors import LoaderError, RunCancelled
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.errors import AsyncStateError
+from asyncstate.model.chunk import SCRIPTS
 from asyncstate.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ _NAMES_A_FILE = frozenset({"cmd.script", "cmd.wait_script", "file.cached"})
 
 _FETCHED_BESIDE = ("requirements", "source_hash", "source_hash_sig", "signature", "key_url", "identity", "load")
 """Arguments beside ``source`` with a file that a run fetches, or a list of them, if they are URLs of the tree."""
-
-SCRIPTS = frozenset({"cmd.script", "cmd.wait_script"})
-"""Functions that run the file that their ``source`` or ``name`` says."""
 
 _HINT_LIMIT = 10
 """The number of errors that get the nearest name: comparing with every file of a large tree is slow."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.places import FOLDER, LINK, THERE
-from asyncstate.compile.effects.resources import folders_above, plain_path
 from asyncstate.data.patterns import is_included
+from asyncstate.effects.places import FOLDER, LINK, THERE
+from asyncstate.effects.resources import folders_above, plain_path
 from asyncstate.errors import CommandExecutionError
 from asyncstate.extras.contradictions.claim_values import CLEANED, FILLED, PERHAPS, how
 

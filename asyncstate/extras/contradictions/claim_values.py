@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from asyncstate.compile.effects.places import FILE, FOLDER, GONE, LINK, THERE
+from asyncstate.effects.places import FILE, FOLDER, GONE, LINK, THERE
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.declared import files_written
-from asyncstate.compile.effects.places import FILE, FILL, FOLDER, GONE, THERE
-from asyncstate.compile.effects.resources import PATH, plain_path
 from asyncstate.dunders.entries import FOUND_BY_POINT
+from asyncstate.effects.declared import files_written
+from asyncstate.effects.places import FILE, FILL, FOLDER, GONE, THERE
+from asyncstate.effects.resources import PATH, plain_path
 from asyncstate.extras.contradictions.claim_values import (
     EXACT,
     HELD,
@@ -28,7 +28,7 @@ from asyncstate.extras.contradictions.claims_of_paths import of_made, of_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.effects.declared import Footprint
     from asyncstate.model.chunk import LowChunk
 
 _BY_RESOURCE = {

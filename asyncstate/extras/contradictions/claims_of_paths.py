@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.places import FILE, FOLDER, GONE, LINK, THERE, kind_left, place
-from asyncstate.compile.effects.resources import PATH, plain_path
+from asyncstate.effects.places import FILE, FOLDER, GONE, LINK, THERE, kind_left, place
+from asyncstate.effects.resources import PATH, plain_path
 from asyncstate.extras.contradictions.claim_values import (
     COPIED,
     NEEDED,

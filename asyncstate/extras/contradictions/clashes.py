@@ -6,8 +6,8 @@ import os
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.places import FILE, FILL, FOLDER, GONE, LINK, THERE, place
-from asyncstate.compile.effects.resources import PATH, TREE, folders_above, plain_path
+from asyncstate.effects.places import FILE, FILL, FOLDER, GONE, LINK, THERE, place
+from asyncstate.effects.resources import PATH, TREE, folders_above, plain_path
 from asyncstate.extras.contradictions.below import parts, removal, wanted
 from asyncstate.extras.contradictions.claim_values import (
     BARRED,
@@ -33,9 +33,9 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from asyncstate.compile.effects.declared import Footprint
-    from asyncstate.compile.effects.package_contents import PackageKnowledge
     from asyncstate.compile.low.salt_sources import SaltSources
+    from asyncstate.effects.declared import Footprint
+    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.model.chunk import LowChunk
 
     Claims = dict[tuple[str, str], list[Claim]]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.declared import files_written
-from asyncstate.compile.effects.places import GONE, THERE
-from asyncstate.compile.effects.resources import PATH
+from asyncstate.effects.declared import files_written
+from asyncstate.effects.places import GONE, THERE
+from asyncstate.effects.resources import PATH
 from asyncstate.extras.contradictions.claim_values import PERHAPS, Marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.effects.declared import Footprint
     from asyncstate.model.chunk import LowChunk
 
 

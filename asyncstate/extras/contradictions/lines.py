@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.declared import files_written
-from asyncstate.compile.effects.places import THERE
-from asyncstate.compile.effects.resources import plain_path
+from asyncstate.effects.declared import files_written
+from asyncstate.effects.places import THERE
+from asyncstate.effects.resources import plain_path
 from asyncstate.extras.contradictions.claim_values import Members
 from asyncstate.extras.contradictions.claims import key_in, of_keys, related
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.effects.declared import Footprint
     from asyncstate.model.chunk import LowChunk
 
 _ADD = frozenset({"append", "prepend"})

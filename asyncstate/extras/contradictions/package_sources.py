@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.places import GONE, THERE
+from asyncstate.effects.places import GONE, THERE
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.places import GONE, THERE
-from asyncstate.compile.effects.resources import plain_path
+from asyncstate.effects.places import GONE, THERE
+from asyncstate.effects.resources import plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

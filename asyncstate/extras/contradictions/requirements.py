@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.resources import plain_path
 from asyncstate.data.urls import SALT_SCHEME
+from asyncstate.effects.resources import plain_path
 from asyncstate.extras.contradictions.python_packages import of_requirements
 from asyncstate.extras.contradictions.texts import writer
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from asyncstate.compile.effects.places import FOLDER, kind_left, place
-from asyncstate.compile.effects.resources import PATH, folders_above, plain_path
+from asyncstate.effects.places import FOLDER, kind_left, place
+from asyncstate.effects.resources import PATH, folders_above, plain_path
 from asyncstate.extras.contradictions.below import parts
 from asyncstate.extras.contradictions.claims import files_with_entries
 from asyncstate.extras.contradictions.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
@@ -26,9 +26,9 @@ from asyncstate.model.walk import edges_through
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from asyncstate.compile.effects.declared import Footprint
-    from asyncstate.compile.effects.package_contents import PackageKnowledge
     from asyncstate.compile.low.salt_sources import SaltSources
+    from asyncstate.effects.declared import Footprint
+    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.dag import Dag
 

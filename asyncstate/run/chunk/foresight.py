@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from asyncstate.compile.effects.places import FILE, FOLDER, GONE, LINK, kind_left
-from asyncstate.compile.effects.places import place as place_of
-from asyncstate.compile.effects.resources import ENTRY, PATH, Resources, folder_and_marks
 from asyncstate.dunders import NOT_TOLD
+from asyncstate.effects.places import FILE, FOLDER, GONE, LINK, kind_left
+from asyncstate.effects.places import place as place_of
+from asyncstate.effects.resources import ENTRY, PATH, Resources, folder_and_marks
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import STATE_RAN
@@ -38,9 +38,9 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Container, Iterator
 
-    from asyncstate.compile.effects.declared import Footprint
-    from asyncstate.compile.effects.resources import Place
     from asyncstate.compile.planning import Touched
+    from asyncstate.effects.declared import Footprint
+    from asyncstate.effects.resources import Place
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.model.result import Row

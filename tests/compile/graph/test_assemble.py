@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from strategies import high_data
 from trees import bare_graph, declared, ids, plan, sets_of, wired
 
-from asyncstate.compile.effects.aggregate import aggregate
 from asyncstate.compile.findings import Findings
+from asyncstate.compile.graph.aggregate import aggregate
 from asyncstate.compile.graph.assemble import Listening, PlanBuilder
 from asyncstate.compile.graph.order import SerialOrder
 from asyncstate.compile.graph.requisite_graph import GROUP_MEMBER, KINDS, SET_MEMBER

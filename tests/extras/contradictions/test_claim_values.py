@@ -2,7 +2,7 @@
 
 from tables import rows
 
-from asyncstate.compile.effects.places import GONE, LINK, THERE
+from asyncstate.effects.places import GONE, LINK, THERE
 from asyncstate.extras.contradictions.claim_values import NEEDED, PERHAPS, Marked, differ, plain
 
 

@@ -6,9 +6,9 @@ import pytest
 from msgspec import structs
 from plans import PlanBuilder
 
-from asyncstate.compile.effects.declared import Footprint
 from asyncstate.compile.planning import Touched
 from asyncstate.dunders import NOT_TOLD
+from asyncstate.effects.declared import Footprint
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction, NodeKind
 from asyncstate.model.result import STATE_RAN

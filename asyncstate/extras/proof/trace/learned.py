@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.compile.effects.observed import Observed
+from asyncstate.effects.observed import Observed
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
 from asyncstate.plans.inputs import canonical
 

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.observed import Observed
+from asyncstate.effects.observed import Observed
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.extras.proof.trace import store
 from asyncstate.extras.proof.trace.learned import Effects, LearnedEffects, Record, chunk_key

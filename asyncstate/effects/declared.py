@@ -1,0 +1,100 @@
+"""The footprint of one state, as its module or the state itself declares it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from asyncstate.effects.resources import ENTRY, PATH, folder_and_marks
+from asyncstate.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from asyncstate.effects.calls import CallsRead
+
+_MOST_NAMES = 100_000
+"""The maximum of names in a part of a footprint. A list of a module's own class may be endless."""
+
+_SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
+
+
+class Footprint(Value):
+    """The resources that a state touches. ``unknown``: why it may also touch others; empty if it does not.
+
+    ``programs`` are the names of the programs that it runs; None: its module does not say.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
+    unknown: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
+    programs: tuple[str, ...] | None = None
+    leaves: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, declared: dict[str, Any]) -> Footprint:
+        """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
+        reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
+        programs = _names(declared["programs"]) if "programs" in declared else None
+        links, copies = _pairs(declared.get("links")), _pairs(declared.get("copies"))
+        leaves = _names(declared.get("leaves"))
+        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies, programs, leaves)
+
+    def and_reads(self, names: Iterable[str]) -> Footprint:
+        """Return this footprint with more that is read."""
+        return self.replaced(reads=(*self.reads, *names))
+
+    def and_calls(self, calls: CallsRead) -> Footprint:
+        """Return this footprint with what calls of execution functions read."""
+        return self.replaced(reads=(*self.reads, *calls.reads), unknown=self.unknown or calls.unknown)
+
+    def with_wholes(self) -> Footprint:
+        """Return this footprint with the files of its entries as a whole: a run may show that others are meant."""
+        files = tuple(dict.fromkeys(name.partition(ENTRY)[0] for name in self.writes if ENTRY in name))
+        return self.replaced(writes=(*self.writes, *files))
+
+    def everything(self) -> tuple[str, ...]:
+        """Return all names: read, written and made."""
+        return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
+
+
+def says_it_itself(args: Mapping[str, Any]) -> bool:
+    """Whether the tree says what a state touches, or that it may run beside any other."""
+    return args.get("parallel") is True or isinstance(args.get("footprint"), dict)
+
+
+def files_written(footprint: Footprint) -> tuple[str, ...]:
+    """Return the files that a state writes to, beside what is made of them, and beside the kernel's."""
+    names = [name.removeprefix(PATH).partition(ENTRY)[0] for name in footprint.writes if name.startswith(PATH)]
+    made = {f"{name}{end}" for name in names for end in (".old", ".db")}
+    return tuple(dict.fromkeys(each for each in names if each not in made and not each.startswith(("/sys/", "/proc/"))))
+
+
+def _reason(declared: Any) -> str:
+    return declared if isinstance(declared, str) else _SAYS_UNKNOWN if declared else ""
+
+
+def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
+    if not (links and isinstance(links, dict)):
+        return ()
+    said = ((path, each if isinstance(each, (list, tuple)) else (each,)) for path, each in links.items())
+    pairs = tuple(islice(((str(path), str(target)) for path, targets in said for target in targets), _MOST_NAMES + 1))
+    return pairs if len(pairs) <= _MOST_NAMES else _too_many()
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not value:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        return ()
+    names = tuple(islice(map(str, value), _MOST_NAMES + 1))
+    return names if len(names) <= _MOST_NAMES else _too_many()
+
+
+def _too_many() -> NoReturn:
+    raise ValueError(f"it names more than {_MOST_NAMES:,} resources")
