@@ -327,23 +327,14 @@ def test_events_and_report_have_the_same_tags(asyncstate):
 
 FORMS = ("human", "json", "yaml")
 SHOWN = [
-    *(("show", what, "--out", form) for what in ("lowstate", "highstate", "aggregate", "top") for form in FORMS),
+    *(("show", what, "--out", form) for what in ("lowstate", "highstate", "top") for form in FORMS),
     ("show", "sls", "web"),
     *(("show", "graph", "--format", form) for form in ("dot", "mermaid", "html", "json")),
-    *(("show", "impact", "named", "--out", form) for form in FORMS),
-    ("show", "impact", "quiet"),
-    *(("explain", wanted, "--out", form) for form in FORMS for wanted in ("named", "quiet", "quiet-too", "requires")),
-    ("explain", PASSWORD),
-    ("explain", "nothing like it"),
-    *(("lint", "--out", form) for form in FORMS),
     *(("check", "--out", form) for form in FORMS),
     ("call", "pillar.items"),
     ("call", "pillar.get", "key", "--out", "json"),
     ("call", "cmd.run", "gpg --version < /dev/null; echo $PATH"),
     ("call", "pillar.get", "key", "nope=1"),
-    ("doc", "probe"),
-    ("doc", "--why"),
-    ("smi", "check"),
     ("apply", "--mock"),
     ("apply", "--id", "named", "--test"),
     ("single", "cmd.run", "echo x", "no_log=true", f"stdin={HUSHED}"),
@@ -355,14 +346,10 @@ def test_no_command_shows_a_secret(asyncstate, words):
     asyncstate(*words)
 
 
-def test_a_patch_shows_what_is_written_in_the_file_and_no_more(asyncstate):
-    asyncstate("lint", "--fix-diff", but=HUSHED)
-
-
 @pytest.mark.parametrize("name", BROKEN)
 @pytest.mark.parametrize(
     "words",
-    [("apply",), ("apply", "--out", "json"), ("check",), ("show", "highstate"), ("show", "lowstate"), ("lint",)],
+    [("apply",), ("apply", "--out", "json"), ("check",), ("show", "highstate"), ("show", "lowstate")],
     ids=" ".join,
 )
 def test_no_compile_error_shows_a_secret(asyncstate, name, words):
