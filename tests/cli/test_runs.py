@@ -95,7 +95,7 @@ def test_show_has_the_options_the_states_and_the_summary(machine):
     assert [row["__run_num__"] for row in data["rows"].values()] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("words", [["runs", "show"], ["replay"], ["runs", "diff"]])
+@pytest.mark.parametrize("words", [["runs", "show"], ["replay"]])
 def test_a_run_that_does_not_exist_is_named_with_the_nearest(machine, words):
     run = machine.apply()
     wrong = run[:-1] + ("0" if run[-1] != "0" else "1")
@@ -103,42 +103,13 @@ def test_a_run_that_does_not_exist_is_named_with_the_nearest(machine, words):
     assert f"has no run '{wrong}'. Did you mean '{run}'?" in machine.said.err
 
 
-@pytest.mark.parametrize("words", [["runs", "show"], ["replay"], ["runs", "diff"], ["apply", "--resume"]])
+@pytest.mark.parametrize("words", [["runs", "show"], ["replay"], ["apply", "--resume"]])
 @pytest.mark.parametrize("wrong", ["zzz", "lastest", "0000"])
 def test_what_is_like_no_run_is_answered_with_the_last_one(machine, words, wrong):
     run = machine.apply()
     machine.call(*words, wrong, code=1)
     said = f"has no run {wrong!r}. The last one is {run}; asyncstate runs list has all."
     assert said in machine.said.err or run.startswith(wrong)
-
-
-def test_diff_shows_what_differs_and_nothing_else(machine):
-    first = machine.apply()
-    second = machine.apply(text=TREE.replace("fail_without", "succeed_with").replace("fourth", "fifth"), code=0)
-    text = machine.call("runs", "diff")
-    assert "Their plans differ." in text
-    assert "- test.nop: fourth" in text
-    assert "+ test.nop: fifth" in text
-    assert "~ test.nop: third\n    result:   held back -> as wanted" in text
-    assert not re.search(r"first\n(?!    duration: )", text)  # on a busy machine, its time may differ
-    assert machine.call("runs", "diff", first, "latest").splitlines()[3:] == text.splitlines()[3:]
-    data = json.loads(machine.call("runs", "diff", second, first, "--out", "json"))
-    assert (data["a"]["id"], data["b"]["id"], data["same_plan"], data["same"]) == (second, first, False, 1)
-    assert data["removed"][0].startswith("test_|-second")
-
-
-def test_diff_of_a_run_with_itself_or_without_another(machine):
-    run = machine.apply()
-    machine.call("runs", "diff", code=1)
-    assert "there is only one run" in machine.said.err
-    assert "No difference in 4 states." in machine.call("runs", "diff", run, run)
-
-
-def test_states_that_did_not_start_differ_from_those_that_ran(machine):
-    hard = TREE.replace("fail_without_changes: []", "fail_without_changes:\n    - failhard: true")
-    machine.apply("-j", "1", text=hard)
-    machine.apply("-j", "1")
-    assert "~ test.nop: fourth\n    result:   not started -> as wanted" in machine.call("runs", "diff")
 
 
 def test_prune_says_what_it_would_do_and_does_that(machine):

@@ -28,6 +28,11 @@ EXTRA = Extra(
             "Show how long a past run would have taken with more or fewer states at once.",
             f"{_COMMANDS}.what_if",
         ),
+        "runs diff": (
+            "Past runs",
+            "Compare two runs: states that are new or gone, results, changes, comments, and times beyond noise.",
+            f"{_COMMANDS}.runs_diff",
+        ),
         "show aggregate": (
             "Look",
             "Show which states are aggregated, and why the others are not.",

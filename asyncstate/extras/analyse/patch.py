@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from asyncstate.data.yaml.scalar import written_id
-from asyncstate.render.jinja_blocks import lines_in_blocks
+from asyncstate.extras.analyse.jinja_blocks import lines_in_blocks
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data import merging
-from asyncstate.data.codec import decode, decode_dict, decode_list, decode_tuple, encode
 from asyncstate.data.collection import (
     compare_dicts,
     compare_lists,
@@ -29,9 +28,10 @@ from asyncstate.data.collection import exactly_one_true as exactly_one
 from asyncstate.data.collection import random_sample as sample
 from asyncstate.data.collection import random_shuffle as shuffle
 from asyncstate.data.collection import substring_in_list as substr_in_list
-from asyncstate.data.difference import data_diff as recursive_diff
 from asyncstate.data.paths import subdict_match as _subdict_match
 from asyncstate.data.paths import traverse as traverse_dict_and_list
+from asyncstate.extras.namespace.codec import decode, decode_dict, decode_list, decode_tuple, encode
+from asyncstate.extras.namespace.difference import data_diff as recursive_diff
 from asyncstate.extras.namespace.names import ModuleGetattr, nothing_else
 from asyncstate.extras.namespace.salt.utils.yaml import YAMLError, safe_load
 from asyncstate.logs import get_logger

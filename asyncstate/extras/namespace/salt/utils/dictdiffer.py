@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncstate.data.difference import DictDiffer, data_diff, deep_diff, diff
+from asyncstate.extras.namespace.difference import DictDiffer, data_diff, deep_diff, diff
 from asyncstate.extras.namespace.names import ModuleGetattr, nothing_else
 
 __all__ = ["DictDiffer", "data_diff", "deep_diff", "diff"]

@@ -1,6 +1,6 @@
 import pytest
 
-from asyncstate.render.jinja_blocks import lines_in_blocks
+from asyncstate.extras.analyse.jinja_blocks import lines_in_blocks
 
 
 @pytest.mark.parametrize(

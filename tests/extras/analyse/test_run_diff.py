@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.extras.analyse.run_diff import diff_data, diff_lines, run_diff
 from asyncstate.model.result import RunReport
-from asyncstate.report.run_diff import diff_data, diff_lines, run_diff
 
 TAGS = [f"test_|-{name}_|-{name}_|-nop" for name in "abcd"]
 
