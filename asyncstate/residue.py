@@ -4,7 +4,8 @@ A run removes its temporary files and ends its programs itself, but not if it is
 So each run that changes a system keeps a file of notes in its cache directory and holds a lock on it: the names of
 temporary files, written before the files are made, and the programs of calls that have not ended. Unlocked notes
 belong to a dead run. Only noted names are removed, never names that merely look alike; each has 64 random bits,
-so the owner of the folder gains nothing by planting something under one.
+so the owner of the folder gains nothing by planting something under one. A directory with content is removed if it is
+the one that the run made there, whoever owns it now: the owner of the folder could have renamed another one.
 
 Notes are not synced to the disk. After a power cut no process is left, but a temporary file may stay.
 
@@ -42,10 +43,18 @@ _LIMIT = 1 << 26
 _KEPT_OF_NAME = 100
 _OWN_NAME = lazy_pattern(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 """The random part of each temporary name. Notes are data: whoever wrote them, they remove nothing else."""
+_NUMBER = lazy_pattern(r"[0-9]{1,20}")
 _lock = threading.Lock()
 _kept: tuple[Notes, ...] = ()
-_made: WeakKeyDictionary[CancelToken, list[str]] = WeakKeyDictionary()
-_cut_off: list[list[str]] = []
+_made: WeakKeyDictionary[CancelToken, Temporaries] = WeakKeyDictionary()
+_cut_off: list[Temporaries] = []
+
+
+class Temporaries(Value):
+    """Paths at which temporary files may be left, and the inodes of the directories made at some of them."""
+
+    paths: list[str]
+    folders: list[int]
 
 
 def locked_file(path: str) -> int:
@@ -169,7 +178,12 @@ def note_temporary(path: str) -> None:
 
     Raises RunCancelled if the call was cut off: the file would never be removed.
     """
-    _add_to_call(path)
+    call = current.get(None)
+    if call is not None:
+        call.done[path] = TEMPORARY
+        if call.cancel is not None:
+            call.cancel.check()
+            _made_by(call.cancel).paths.append(path)
     for notes in _kept:
         notes.write("T", path)
 
@@ -188,25 +202,27 @@ def note_temporary_in(folder: int, name: str) -> None:
     note_temporary(path)
 
 
-def _add_to_call(path: str) -> None:
+def note_folder(found: os.stat_result) -> None:
+    """Note that a directory is a temporary one, before there is anything in it; its path is noted already."""
     call = current.get(None)
-    if call is None:
-        return
-    call.done[path] = TEMPORARY
-    token = call.cancel
-    if token is None:
-        return
-    token.check()
+    if call is not None and call.cancel is not None:
+        _made_by(call.cancel).folders.append(found.st_ino)
+    for notes in _kept:
+        notes.write("D", str(found.st_ino))
+
+
+def _made_by(token: CancelToken) -> Temporaries:
+    """Return the temporary files of the call that ``token`` can cut off."""
     while token.parent is not None:
         token = token.parent
     with _lock:
-        paths = _made.get(token)
-        is_first = paths is None
-        if paths is None:
-            paths = _made[token] = []
-        paths.append(path)
+        made = _made.get(token)
+        is_first = made is None
+        if made is None:
+            made = _made[token] = Temporaries([], [])
     if is_first:
-        token.on_cancel(partial(_cut_off.append, paths))
+        token.on_cancel(partial(_cut_off.append, made))
+    return made
 
 
 def is_anything_cut_off() -> bool:
@@ -214,10 +230,10 @@ def is_anything_cut_off() -> bool:
     return bool(_cut_off)
 
 
-def cut_off() -> list[str]:
+def cut_off() -> list[Temporaries]:
     """Return the temporary files that calls made before they were cut off, and forget them. Most do not exist."""
     found, _cut_off[:] = list(_cut_off), ()
-    return [path for paths in found for path in paths]
+    return found
 
 
 def note_started(mark: int) -> None:
@@ -255,6 +271,7 @@ def make_temporary_folder(prefix: str = "", directory: str | None = None) -> str
     path = temporary_path(prefix, "", directory)
     note_temporary(path)
     os.mkdir(path, 0o700)
+    note_folder(os.lstat(path))
     return path
 
 
@@ -285,7 +302,7 @@ class Dead(Value):
     """The notes of a dead run: its title, its temporary files that may be left, and the marks of its programs."""
 
     title: str
-    temporaries: list[str]
+    temporaries: Temporaries
     marks: list[int]
 
 
@@ -323,6 +340,7 @@ def _read(file: int) -> Dead:
         data += more
     title = ""
     temporaries: dict[str, None] = {}
+    folders: list[int] = []
     marks: dict[int, None] = {}
     for record in data.split(b"\0")[:-1]:
         kind, text = record[:1], os.fsdecode(record[1:])
@@ -330,8 +348,12 @@ def _read(file: int) -> Dead:
             title = text
         elif kind == b"T" and text.startswith("/") and _OWN_NAME.search(os.path.basename(text)):
             temporaries[text] = None
-        elif kind == b"+" and text.isdigit():
+        elif not _NUMBER.fullmatch(text):
+            continue
+        elif kind == b"D":
+            folders.append(int(text))
+        elif kind == b"+":
             marks[int(text)] = None
-        elif kind == b"-" and text.isdigit():
+        elif kind == b"-":
             marks.pop(int(text), None)
-    return Dead(title, list(temporaries), list(marks))
+    return Dead(title, Temporaries(list(temporaries), folders), list(marks))

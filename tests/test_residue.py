@@ -18,7 +18,7 @@ from plugin_harness import PluginHarness
 
 from asyncstate import filesystem, residue
 from asyncstate.dunders.context import CancelToken
-from asyncstate.errors import ResumeRefused, RunCancelled
+from asyncstate.errors import PathRefused, ResumeRefused, RunCancelled
 from asyncstate.filesystem.replacement import Replacement
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
@@ -140,12 +140,74 @@ def test_odd_notes_do_no_harm(tmp_path):
     folder = tmp_path / "remains"
     folder.mkdir()
     (folder / "a.notes").write_bytes(b"T/nowhere/at/all\0Trelative\0+x\0-\0?\0\0T" + b"/" * 9000 + b"\0T/cut off he")
+    (folder / "n.notes").write_bytes("+²\0-²\0D²\0+".encode() + b"9" * 5000 + b"\0D-1\0")
     (folder / "b.notes").write_bytes(b"")
     os.mkfifo(folder / "c.notes")
     os.symlink("/dev/zero", folder / "d.notes")
     (folder / "e.notes").mkdir()
     clear_residue(str(tmp_path))
     assert sorted(path.name for path in folder.iterdir()) == ["d.notes", "e.notes"]
+
+
+KILLED_COPY = """
+import os, signal, sys
+from asyncstate import filesystem
+from asyncstate.filesystem import trees
+from asyncstate.run.lock import RunLock
+cache, made = sys.argv[1:]
+def die(*_args, **_options):
+    os.kill(os.getpid(), signal.SIGKILL)
+with RunLock(cache):
+    if made == "copied":
+        trees.check_cancelled = die
+        filesystem.copy_tree("source", "tree/target", keep_owner=True)
+    else:
+        trees.remove_tree = die
+        trees._remove_aside("tree/moved")
+"""
+
+
+@pytest.mark.parametrize("made", ["copied", "moved"])
+@pytest.mark.parametrize(
+    "owner", [os.geteuid(), pytest.param(1234, marks=pytest.mark.skipif(os.geteuid() != 0, reason="changes owners"))]
+)
+def test_a_temporary_tree_is_cleared_whoever_owns_it(tmp_path, made, owner):
+    (tmp_path / "tree").mkdir()
+    for tree in (tmp_path / "source", tmp_path / "tree" / "moved"):
+        (tree / "inner").mkdir(parents=True)
+        (tree / "inner" / "file").touch()
+        for path in (tree, *tree.rglob("*")):
+            os.chown(path, owner, -1)
+    command = [sys.executable, "-c", KILLED_COPY, str(tmp_path / "cache"), made]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == -signal.SIGKILL
+    (left,) = (path for path in (tmp_path / "tree").iterdir() if path.name != "moved")
+    assert (left.stat().st_uid, (left / "inner" / "file").exists()) == (owner, True)
+    with RunLock(str(tmp_path / "cache")):
+        assert not left.exists()
+
+
+def test_a_directory_that_took_the_place_of_a_temporary_one_stays(tmp_path):
+    with residue.Notes(str(tmp_path), "a run"):
+        path = residue.make_temporary_folder(directory=str(tmp_path))
+        (notes,) = residue.all_notes(str(tmp_path))
+        dead = notes + "-copy.notes"
+        with open(notes, "rb") as file, open(dead, "wb") as copy:
+            copy.write(file.read())
+    other = tmp_path / "precious"
+    other.mkdir()
+    (other / "file").touch()
+    os.rename(path, f"{path}-away")
+    os.rename(other, path)
+    clear_residue(str(tmp_path))
+    assert os.listdir(path) == ["file"]
+
+
+def test_a_tree_that_is_exchanged_while_it_is_opened_stays(tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").touch()
+    with pytest.raises(PathRefused, match="was exchanged"):
+        filesystem.remove_tree(str(tmp_path / "tree"), os.stat(tmp_path))
+    assert os.listdir(tmp_path / "tree") == ["file"]
 
 
 def test_notes_that_cannot_be_read_are_kept(tmp_path, monkeypatch):
@@ -168,7 +230,7 @@ def test_what_ended_is_not_among_the_started(tmp_path):
             assert residue._read(file.fileno()).marks == [born.mark]
         release(token)
         with open(path, "rb") as file:
-            assert residue._read(file.fileno()) == residue.Dead("a run", [], [])
+            assert residue._read(file.fileno()) == residue.Dead("a run", residue.Temporaries([], []), [])
         process.kill()
         process.wait()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from asyncstate.data import mounts
 from asyncstate.dunders.context import check_cancelled
 from asyncstate.errors import PathRefused
-from asyncstate.residue import name_beside, note_temporary_in
+from asyncstate.residue import name_beside, note_folder, note_temporary_in
 
 from . import change, place, reading, rule
 from .change import note
@@ -29,16 +29,17 @@ _DEEP = 64
 """The number of directories held open at a time. Deeper ones are moved to the top of the tree and removed there."""
 
 
-def remove_tree(path: str) -> None:
+def remove_tree(path: str, known: os.stat_result | None = None) -> None:
     """Remove a directory and all in it. Links are removed, never followed.
 
-    Raises OSError whose ``filename`` is the path that could not be removed.
+    Raises OSError whose ``filename`` is the path that could not be removed; PathRefused if it is not the directory
+    ``known`` any longer.
     """
     _require_unmounted(path)
     with place.parent(path) as here:
         if here.name == ".":
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
-        top = os.open(here.name, _FOLDER, dir_fd=here.fd)
+        top = _open_known(here, known)
         removal = _Removal(top)
         try:
             while removal.empty(top, 1, path):
@@ -51,6 +52,14 @@ def remove_tree(path: str) -> None:
         finally:
             os.close(top)
     note(path, "removed")
+
+
+def _open_known(entry: place.Place, known: os.stat_result | None) -> int:
+    folder = os.open(entry.name, _FOLDER, dir_fd=entry.fd)
+    if known is not None and not os.path.samestat(known, os.fstat(folder)):
+        os.close(folder)
+        raise PathRefused(f"{entry.path} was exchanged while it was opened")
+    return folder
 
 
 def require_removable(path: str) -> None:
@@ -158,6 +167,7 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
             os.mkdir(new, 0o700, dir_fd=beside.fd)
             try:
                 with _inner(new, beside.fd) as there:
+                    note_folder(os.fstat(there))
                     files = NewFiles(is_temporary=True)
                     copy = _Copy(there, files, keep_owner=keep_owner, keep_set_id=keep_set_id)
                     copy.content(here, there, source, target)
@@ -319,6 +329,7 @@ def _remove_aside(path: str) -> None:
     with place.parent(path) as folder:
         aside = name_beside(folder.name)
         note_temporary_in(folder.fd, aside)
+        note_folder(folder.lstat())
         os.rename(folder.name, aside, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
     remove_tree(os.path.join(os.path.dirname(path.rstrip("/")), aside))
 

@@ -104,13 +104,13 @@ def clear_cut_off() -> None:
     This includes calls that still run in a thread: they can make no new files.
     """
     reaper.wait()
-    for path in residue.cut_off():
-        _removed(path)
+    for made in residue.cut_off():
+        _remove(made)
 
 
 def _clear(dead: Dead) -> bool:
     """Remove the temporary files of a dead run; return whether processes of it still run, and log them."""
-    removed = sum(_removed(path) for path in dead.temporaries)
+    removed = _remove(dead.temporaries)
     if removed:
         log.info("%s was killed; %d temporary files that it left were removed", dead.title, removed)
     alive = living([Lineage(mark, 0) for mark in dead.marks]) if dead.marks else []
@@ -125,16 +125,26 @@ def _named(alive: list[Process]) -> str:
     return f"{named}{more}. Wait for them or end them: kill {' '.join(str(process.pid) for process in alive)}"
 
 
-def _removed(path: str) -> bool:
-    """Remove a noted path; return False if it does not exist or cannot be removed."""
+def _remove(made: residue.Temporaries) -> int:
+    """Remove noted files and directories; return how many there were."""
+    folders = set(made.folders)
+    return sum(_removed(path, folders) for path in made.paths)
+
+
+def _removed(path: str, folders: set[int]) -> bool:
+    """Remove a noted path; return False if it does not exist or cannot be removed.
+
+    A directory that is none of ``folders`` is removed only if it is empty: it was made a moment before the run died,
+    or is another one.
+    """
     try:
         found = filesystem.lstat(path)
         if not stat.S_ISDIR(found.st_mode):
             filesystem.remove(path)
-        elif found.st_uid == os.geteuid():
-            filesystem.remove_tree(path)
+        elif found.st_ino in folders:
+            filesystem.remove_tree(path, found)
         else:
-            return False
+            filesystem.rmdir(path)
     except FileNotFoundError:
         return False
     except (OSError, PathRefused) as error:

@@ -94,7 +94,7 @@ def test_the_copy_outlives_a_kill_and_the_run_after_it(names, tmp_path):
     assert [content(tmp_path / each) for each in copies] == [OLD]
     (found,) = residue.all_notes(str(notes))
     with residue.dead_run(found) as dead:
-        assert dead.temporaries == []
+        assert dead.temporaries.paths == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is led astray; run the tests as root")
