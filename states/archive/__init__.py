@@ -105,8 +105,7 @@ def extracted(
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
             job.check_options()
-            if is_dry_run() or clean or clean_parent or job.differing:  # nothing is removed for a refused archive
-                job.check_members(clean=clean, clean_parent=clean_parent)
+            job.check_members(clean=clean, clean_parent=clean_parent)
             job.remove_differing()
             if is_dry_run():
                 if not (clean_parent and _filesystem.lexists(job.name.rstrip("/"))):

@@ -491,6 +491,21 @@ def test_nothing_is_removed_for_an_archive_that_is_refused(plugins, tmp_path, ar
     assert (dest / "a" / "b" / "data").read_text() == "precious"
 
 
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+@pytest.mark.parametrize("there", [True, False])
+def test_nothing_of_an_archive_is_unpacked_if_a_late_member_is_refused(plugins, tmp_path, kind, there):
+    packed(tmp_path / f"a.{kind}", kind, [("first", "new"), ("../outside", "evil")])
+    dest = tmp_path / "dest"
+    if there:
+        dest.mkdir()
+        (dest / "first").write_text("old")
+    arguments = {"name": str(dest), "source": str(tmp_path / f"a.{kind}"), "enforce_toplevel": False}
+    row = plugins.state("archive.extracted", overwrite=True, **arguments)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert dest.exists() == there
+    assert not there or (dest / "first").read_text() == "old"
+
+
 @pytest.mark.parametrize("arguments", [{"clean": True}, {"clean_parent": True}, {"force": True}])
 def test_paths_of_another_kind_are_replaced_as_foretold(plugins, tmp_path, arguments):
     dest = tmp_path / "dest"
