@@ -88,9 +88,13 @@ def take_lock(path: str) -> int | None:
             return None
         error.filename = path
         raise
-    if not os.fstat(file).st_nlink:  # a process that opens the path later gets another file
+    if not _is_at(path, file):  # a process that opens the path later gets another file
         os.close(file)
         return None
+    if os.fstat(file).st_nlink > 1:  # the holder would be written into a file of another name
+        os.unlink(path)
+        os.close(file)
+        return take_lock(path)
     return file
 
 

@@ -18,7 +18,7 @@ from plugin_harness import PluginHarness
 
 from asyncstate import filesystem, residue
 from asyncstate.dunders.context import CancelToken
-from asyncstate.errors import PathRefused, ResumeRefused, RunCancelled
+from asyncstate.errors import LockHeld, PathRefused, ResumeRefused, RunCancelled
 from asyncstate.filesystem.replacement import Replacement
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
@@ -351,6 +351,15 @@ def test_a_lock_excludes_others_also_within_a_process_until_it_is_closed(tmp_pat
     again = residue.take_lock(path)
     assert again is not None
     os.close(again)
+
+
+def test_a_lock_leaves_the_other_names_of_its_file_alone(tmp_path):
+    other, path = tmp_path / "other", tmp_path / "run.lock"
+    other.write_text("precious")
+    os.link(other, path)
+    with RunLock(str(tmp_path)), pytest.raises(LockHeld), RunLock(str(tmp_path)):
+        pass
+    assert (other.read_text(), other.stat().st_nlink) == ("precious", 1)
 
 
 def test_a_lock_is_not_taken_through_a_link(tmp_path):
