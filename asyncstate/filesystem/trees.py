@@ -181,15 +181,15 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
 
 
 def require_copyable(source: str) -> None:
-    """Raise the PathRefused of `copy_tree` for an entry that is neither file, directory nor link."""
+    """Raise the PathRefused of `copy_tree`, for the first entry of a tree that it would refuse."""
     with _opened(source):
         pass
     for folder, _, names in reading.walk(source):
-        for name in names:
-            path = os.path.join(folder, name)
-            mode = reading.lstat(path).st_mode
-            if not stat.S_ISLNK(mode):
-                _require_regular(mode, path)
+        with _opened(folder) as here:
+            for name in names:
+                found = os.stat(name, dir_fd=here, follow_symlinks=False)
+                if not stat.S_ISLNK(found.st_mode):
+                    _require_copyable(found, here, os.path.join(folder, name))
 
 
 def _remove_inner(name: str, folder: int) -> None:
@@ -266,7 +266,7 @@ class _Copy:
     def _file(self, name: str, source: int, target: int, where: str, to: str) -> None:
         descriptor = os.open(name, _READ, dir_fd=source)
         try:
-            _require_copyable(descriptor, source, where)
+            _require_copyable(os.fstat(descriptor), source, where)
             with self.files.file(name, target, to) as copied:
                 while chunk := os.read(descriptor, _CHUNK):
                     write_all(copied, chunk)
@@ -286,8 +286,8 @@ class _Copy:
         os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def _require_copyable(descriptor: int, folder: int, where: str) -> None:
-    found = os.fstat(descriptor)
+def _require_copyable(found: os.stat_result, folder: int, where: str) -> None:
+    """Raise PathRefused for ``found`` in an open ``folder`` if it is no file, or a hard link of another user."""
     _require_regular(found.st_mode, where)
     if found.st_nlink <= 1 or not rule.is_root():
         return

@@ -218,7 +218,10 @@ def _replaces(source: str, path: str) -> bool:
 
 
 def _is_on_another_file_system(source: str, path: str) -> bool:
-    return filesystem.lstat(source).st_dev != filesystem.stat(os.path.dirname(path)).st_dev
+    folder = os.path.dirname(path)
+    while not filesystem.lexists(folder):  # a dry run makes none
+        folder = os.path.dirname(folder)
+    return filesystem.lstat(source).st_dev != filesystem.stat(folder).st_dev
 
 
 def _undeleted(name: str, path: str) -> Row:
@@ -352,7 +355,8 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
         return failed(name, problem)
     if filesystem.foretells() and _is_moved_into_itself(source, path):
         return failed(name, f'Failed to move "{source}" to "{path}"')
-    if occupied and filesystem.is_plain_directory(source) and _is_on_another_file_system(source, path):
+    looks = occupied or filesystem.foretells()
+    if looks and filesystem.is_plain_directory(source) and _is_on_another_file_system(source, path):
         try:
             filesystem.require_removable(source)
             filesystem.require_copyable(source)

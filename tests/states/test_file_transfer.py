@@ -4,7 +4,9 @@ import os
 import shutil
 import stat
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from asyncstate.states.file import mod_footprint
@@ -668,6 +670,41 @@ def fail(patched, function, number, code):
 
     patched.setattr(os, function, failing)
     return calls
+
+
+def plant_pipe(path):
+    os.mkfifo(path)
+
+
+def plant_hard_link(path):
+    (path.parent.parent / "mine").touch()
+    path.hardlink_to(path.parent.parent / "mine")
+    os.chown(path.parent, 1234, -1)
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A folder of another file system than ``tmp_path``."""
+    others = [path for path in ("/dev/shm", "/var/tmp") if os.stat(path).st_dev != tmp_path.stat().st_dev]
+    if not others:
+        pytest.skip("there is one file system")
+    with tempfile.TemporaryDirectory(dir=others[0]) as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("plant", [plant_pipe, pytest.param(plant_hard_link, marks=needs_root)])
+@pytest.mark.parametrize("case", list(itertools.product(["file.copy", "file.rename"], ["target", "missing/target"])))
+def test_a_tree_that_cannot_be_copied_is_foretold(plugins, tmp_path, elsewhere, plant, case):
+    function, name = case
+    plugins.opts["foresight"] = True
+    source = tmp_path / "source"
+    source.mkdir()
+    plant(source / "planted")
+    common = {"name": str(elsewhere / name), "source": str(source), "makedirs": True}
+    dry, real = (plugins.state(function, test=test, **common) for test in (True, False))
+    assert (dry["result"], real["result"]) == (False, False), (dry, real)
+    assert (source / "planted").exists()
+    assert not (elsewhere / name).exists()
 
 
 def test_a_copy_into_its_own_source_does_not_grow(plugins, tmp_path):
