@@ -165,7 +165,8 @@ class PluginHost:
     ``file_client`` gives the file roots, whose ``_states``, ``_modules``, ``_utils``, ``_grains`` and ``_renderers``
     directories come first. ``extra_states`` are state functions of the host application by ``module.function``.
     ``services`` are the runtime's services for plugins; without them a plugin that uses one gets LoaderError.
-    ``secrets`` are the values that plugins declare secret.
+    ``secrets`` are the values that plugins declare secret. Raises ConfigError if ``opts`` need an extra that is not
+    installed.
     """
 
     def __init__(
@@ -184,6 +185,7 @@ class PluginHost:
         self._bridge = Bridge(self.workers, self.context)
         self._lender: Lender | None = None
         self._lender_lock = threading.Lock()
+        self._lender_type: Any = self._required_lender()
         self.shared: SharedContext = SharedContext(threading.RLock())
         """``__context__`` of this runtime."""
         self._loaded = LoadingContext(self.shared)
@@ -227,14 +229,21 @@ class PluginHost:
         for name, func in (extra_states or {}).items():
             self.register_state(name, func)
 
+    def _required_lender(self) -> Any:
+        """Return what makes the lender of a named interpreter of Salt; None if none is named. Raises ConfigError."""
+        if (self.opts.get("salt_python") or "auto") in ("auto", "off"):
+            return None
+        from asyncstate import extend  # noqa: PLC0415 - few settings name one
+
+        return extend.provided("lender", "salt_python")
+
     def _lend(self) -> Lender | None:
         from asyncstate import extend  # noqa: PLC0415 - most trees need nothing of Salt's
 
         with self._lender_lock:
-            setting = self.opts.get("salt_python") or "auto"
-            named = setting not in ("auto", "off")
-            lender = extend.provided("lender", "salt_python") if named else extend.offered("lender")
+            lender = self._lender_type or extend.offered("lender")
             if self._lender is None and lender is not None:
+                setting = self.opts.get("salt_python") or "auto"
                 trust = self.opts.get("trust_writable") is True
                 self._lender = lender(setting, self._options_for_salt, self._folders_for_salt, trust=trust)
             return self._lender
