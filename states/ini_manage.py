@@ -164,7 +164,11 @@ def sections_absent(
         __salt__["ini.get_ini"](**file)  # refuses unreadable files
     if is_dry_run():
         known = __salt__["ini.get_ini"](**file)
-        gone = [section for section in sections or [] if section in known]
+        gone = [
+            section
+            for section in sections or []
+            if section in known and (isinstance(known[section], dict) or not filesystem.foretells())  # not an option
+        ]
         steps = [
             f"Deleted section {each}.\n" if each in gone else f"Section {each} does not exist.\n"
             for each in sections or []

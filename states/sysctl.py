@@ -51,7 +51,7 @@ def _unwritable(config: str) -> str:
     try:
         if filesystem.exists(config):
             filesystem.open_read(config).close()
-        elif not filesystem.room_for(config, partial(filesystem.makedirs, os.path.dirname(config))):
+        if not filesystem.room_for(config, partial(filesystem.makedirs, os.path.dirname(config))):
             return f"Could not write to file: {config}: its folder cannot be made"
     except OSError as error:
         return f"Could not read from file: {config}: {error.strerror}"

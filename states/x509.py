@@ -367,6 +367,7 @@ def _managed(
         if is_dry_run():
             if not changes:
                 return unchanged(name, right) | parts
+            filesystem.room_for(path)
             if filesystem.foretells() and not is_key:
                 _content(make(path, changes), encoding)  # only a check: a key that cannot be loaded is an error
             return would_change(name, f"The {what} would have been {verb}", changes) | parts

@@ -51,12 +51,13 @@ from .change import (
     refused_owners,
     remove,
     rename,
+    require_changeable,
     rmdir,
     room_for,
     set_times,
     symlink,
 )
-from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
+from .place import Place, absolute, open_folder, parent, pinned, resolved
 from .reading import (
     READ_LIMIT,
     exists,

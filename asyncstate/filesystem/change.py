@@ -11,6 +11,8 @@ import ctypes
 import errno
 import os
 import stat
+import sys
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ from asyncstate.errors import PathRefused
 from asyncstate.residue import TEMPORARY
 from asyncstate.value import Value
 
-from . import place, reading
+from . import place, reading, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
     from asyncstate.dunders.context import Deed
 
 _AT_EMPTY_PATH = 0x1000
+_AT_SYMLINK_NOFOLLOW = 0x100
+_STATX_SIZE = 256
+_STATX_ATTRIBUTES = slice(8, 16)
+_IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
+"""Attributes in the answer of statx(2)."""
 _DEEDS: tuple[Deed, ...] = ("created", "changed", "removed", "removed in part")
 
 
@@ -44,6 +51,50 @@ KEEP = Access()
 @cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
+
+
+def is_fixed(name: str, folder: int, kinds: int = _IMMUTABLE | _APPEND_ONLY) -> bool:
+    """Return whether an entry of an open folder is immutable or append-only: not even root may replace it.
+
+    The name "" means what is open itself.
+    """
+    try:
+        statx = _libc().statx
+    except AttributeError:  # not of this C library
+        return False
+    found = ctypes.create_string_buffer(_STATX_SIZE)
+    if statx(folder, os.fsencode(name), _AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH, 0, found) != 0:
+        return False
+    return bool(int.from_bytes(found.raw[_STATX_ATTRIBUTES], sys.byteorder) & kinds)
+
+
+def refusal(entry: place.Place) -> int:
+    """Return the number of the error that making, replacing or removing an entry would raise, as far as is seen; or 0.
+
+    The entry may be missing.
+    """
+    if is_fixed(".", entry.fd) or is_fixed(entry.name, entry.fd):
+        return errno.EPERM
+    if os.access(".", os.W_OK | os.X_OK, dir_fd=entry.fd, effective_ids=True):
+        return 0
+    return errno.EROFS if os.fstatvfs(entry.fd).f_flag & os.ST_RDONLY else errno.EACCES
+
+
+def require_changeable(path: str, *, follow: bool = True, only_times: bool = False) -> None:
+    """Raise PathRefused or OSError if setting owner, mode or times of ``path`` would. For dry runs.
+
+    The path may be missing. ``only_times`` is for times that are set to now.
+    """
+    number = 0
+    with suppress(OSError), place.pinned(path, follow=follow) as descriptor:
+        if not foretells():
+            return
+        if os.fstatvfs(descriptor).f_flag & os.ST_RDONLY:
+            number = errno.EROFS
+        elif is_fixed("", descriptor, _IMMUTABLE if only_times else _IMMUTABLE | _APPEND_ONLY):
+            number = errno.EPERM
+    if number:
+        raise OSError(number, os.strerror(number), path)
 
 
 def give_descriptor(descriptor: int, access: Access) -> None:
@@ -150,13 +201,17 @@ def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
     if missing and reading.lexists(missing):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), missing)
     with place.parent(missing or path) as here:
+        number = refusal(here)
         try:
             os.lstat(here.name, dir_fd=here.fd)  # raises for a name that is too long
         except FileNotFoundError:
             if is_of_the_kernel(here.fd):
                 raise
-        if not os.access(".", os.W_OK | os.X_OK, dir_fd=here.fd, effective_ids=True):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), missing or path)
+        else:
+            if rule.is_root() and not os.access(here.name, os.W_OK, dir_fd=here.fd, follow_symlinks=False):
+                number = number or errno.EROFS  # a file that is mounted there
+        if number:
+            raise OSError(number, os.strerror(number), missing or path)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from asyncstate.dunders.context import seen
@@ -177,12 +177,6 @@ def reopened(pinned: int, path: str, flags: int) -> int:
         os.close(reached.folder)
         if reached.fd != -1:
             os.close(reached.fd)
-
-
-def require_changeable(path: str, *, follow: bool = True) -> None:
-    """Raise PathRefused if setting owner, mode or times of ``path`` would. For dry runs; it may be missing."""
-    with suppress(OSError), pinned(path, follow=follow):
-        pass
 
 
 def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -> None:

@@ -65,6 +65,10 @@ class Replacement:
                 mode,
                 dir_fd=self._place.fd,
             )
+        except OSError as error:
+            os.close(self._place.fd)
+            error.filename = path
+            raise
         except BaseException:
             os.close(self._place.fd)
             raise
@@ -119,7 +123,7 @@ class Replacement:
             os.rename(self._temporary, self._place.name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError as error:
             if error.errno != errno.EBUSY:
-                raise
+                raise OSError(error.errno, error.strerror, self.path) from error
             self._write_in_place()
         else:
             self._committed = True
@@ -128,11 +132,16 @@ class Replacement:
                 _note_unsynced(self.path, os.fstat(self.fd).st_dev)
 
     def _write_in_place(self) -> None:
-        target = self._place.open(os.O_WRONLY)
+        try:
+            target = self._place.open(os.O_WRONLY)
+        except OSError as error:
+            error.filename = self.path
+            raise
         try:
             if not stat.S_ISREG(os.fstat(target).st_mode):
                 raise PathRefused(f"Refusing to write {self.path}: what is mounted there is not a regular file")
             note(self.path, "changed")
+            self._give_as_well(target)
             with open(f"/proc/self/fd/{self.fd}", "rb") as written:
                 os.ftruncate(target, 0)
                 while chunk := written.read(_CHUNK):
@@ -140,6 +149,14 @@ class Replacement:
             os.fsync(target)
         finally:
             os.close(target)
+
+    def _give_as_well(self, target: int) -> None:
+        """Give another file the owner and mode of this one, before it has the content."""
+        old, new = os.fstat(target), os.fstat(self.fd)
+        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            os.fchown(target, new.st_uid, new.st_gid)
+        if os.fstat(target).st_mode != new.st_mode:  # a new owner clears bits
+            os.fchmod(target, stat.S_IMODE(new.st_mode))
 
 
 class NewFiles:

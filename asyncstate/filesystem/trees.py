@@ -36,6 +36,7 @@ def remove_tree(path: str, known: os.stat_result | None = None) -> None:
     ``known`` any longer.
     """
     _require_unmounted(path)
+    _require_loose(path)
     with place.parent(path) as here:
         if here.name == ".":
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
@@ -62,20 +63,23 @@ def _open_known(entry: place.Place, known: os.stat_result | None) -> int:
     return folder
 
 
-def require_removable(path: str) -> None:
-    """Raise the OSError that removing a file, a link or a directory would raise, as far as can be seen before."""
+def require_removable(path: str, *, content: bool = True) -> None:
+    """Raise the OSError that removing a file, a link or a directory would raise, as far as can be seen before.
+
+    Without ``content``, that of renaming it: what a directory holds does not count.
+    """
     with place.parent(path) as here:
-        number = 0
         if here.name == ".":
             number = errno.EINVAL
         elif change.is_of_the_kernel(here.fd):
             number = errno.EPERM
-        elif not os.access(".", os.W_OK | os.X_OK, dir_fd=here.fd, effective_ids=True):
-            number = errno.EACCES
+        else:
+            number = change.refusal(here)
         if number:
             raise OSError(number, os.strerror(number), path)
-    if reading.is_plain_directory(path):
-        _require_unmounted(path)
+    _require_unmounted(path)
+    if content and reading.is_plain_directory(path):
+        _require_loose(path)
 
 
 def _require_unmounted(path: str) -> None:
@@ -90,6 +94,18 @@ def _require_unmounted(path: str) -> None:
     for point in points:
         if f"{point}/".startswith(f"{top}/"):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), point)
+
+
+def _require_loose(path: str) -> None:
+    """Raise OSError if something in a directory is immutable or append-only: the rest would be removed."""
+    for folder, folders, files in reading.walk(path):
+        try:
+            with _opened(folder) as here:
+                fixed = next((name for name in (".", *folders, *files) if change.is_fixed(name, here)), None)
+        except OSError:  # gone meanwhile
+            continue
+        if fixed is not None:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), os.path.normpath(os.path.join(folder, fixed)))
 
 
 class _Removal:

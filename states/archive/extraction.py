@@ -157,8 +157,11 @@ class Extraction(ArchiveSource):
 
     def check_members(self, *, clean: bool, clean_parent: bool) -> None:
         """Refuse members that unpacking would refuse; those unpacked by a program are not known beforehand."""
+        removed = [self.name] if clean_parent else [*self.differing, *(self._cleaned() if clean else ())]
+        for path in removed if filesystem.foretells() else ():
+            if filesystem.lexists(path.rstrip("/")):
+                filesystem.require_removable(path.rstrip("/"))
         if (self.format == "tar" and not self.options) or (self.format == "zip" and not self.use_unzip):
-            removed = [self.name] if clean_parent else [*self.differing, *(self._cleaned() if clean else ())]
             __salt__["archive.check_members"](
                 self.cached, self.name, self.format, password=self.password, removed=removed
             )
@@ -195,7 +198,9 @@ class Extraction(ArchiveSource):
 
     def make_folder(self) -> None:
         """Make the destination; in a dry run, refuse one that cannot be made."""
-        if not filesystem.is_directory(self.name):
+        if filesystem.is_directory(self.name):
+            filesystem.room_for(os.path.join(self.name, "x"))
+        else:
             made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
             if made["result"] is False:
                 raise Refusal(made["comment"])

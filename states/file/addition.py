@@ -160,6 +160,10 @@ def _finish(
         return unchanged(name, f"File {name} is in correct state")
     changes = {"diff": texts.shown(before, after, old, show_changes=show_changes, joint=joint)}
     if is_dry_run():
+        try:
+            filesystem.room_for(name, follow=True)
+        except OSError as error:
+            return failed(name, str(error))
         return would_change(name, f"File {name} is set to be updated", changes)
     __salt__[f"file.{function}"](name, args=added)
     return changed(name, f"{function.title()}ed {len(added)} lines", changes)

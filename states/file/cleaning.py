@@ -14,7 +14,7 @@ from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .salttree import recursed_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 def required_files(name: str, require: Any) -> list[str]:
@@ -59,6 +59,8 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> tuple[list[
         for path in _unmanaged(root, keep, exclude_pat):
             if not is_dry_run():
                 _remove(path)
+            elif os.path.dirname(path) not in removed and (problem := unremovable([path])):
+                return removed, problem
             removed.append(path)
     except (CommandExecutionError, PathRefused, OSError) as error:
         return removed, str(error)
@@ -81,6 +83,16 @@ def _unmanaged(root: str, keep: list[str], exclude_pat: Any) -> Iterator[str]:
             path = os.path.join(folder, name)
             if os.path.join(known, name) not in kept and is_included(os.path.relpath(path, root), None, exclude_pat):
                 yield path
+
+
+def unremovable(paths: Iterable[str]) -> str:
+    """Return the error of a run that cannot remove one of the paths, "" if it can; for dry runs."""
+    for path in paths if filesystem.foretells() else ():
+        try:
+            filesystem.require_removable(path)
+        except OSError as error:
+            return f"Could not remove '{path}': {error}"
+    return ""
 
 
 def _remove(path: str) -> None:

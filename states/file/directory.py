@@ -15,7 +15,7 @@ from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .arguments import expand, impossible_mode, missing_accounts, normalize_mode, owner_of, unfit_backup
-from .cleaning import clean_directory, required_files
+from .cleaning import clean_directory, required_files, unremovable
 
 Listing = tuple[str, list[str], list[str]]
 
@@ -128,6 +128,8 @@ def _made(
         return failed(name, problem)
     if changes and not is_new and filesystem.foretells() and (problem := _unnamed_owner(check)):
         return failed(name, problem)
+    if filesystem.foretells() and (problem := _unfit(expected)):
+        return failed(name, problem)
     if is_dry_run() or not changes:
         comment = _announcement(expected) if expected else f"The directory {path} is in the correct state"
         return would_change(name, comment, changes) if changes else unchanged(name, comment)
@@ -169,6 +171,8 @@ def _clear_the_way(name: str, path: str, backupname: str | None, changes: dict[s
         return failed(name, f"Specified location {path} exists and is a {kind}")
     if _leads_to_file(path):
         kind = "File"
+    if filesystem.foretells():
+        filesystem.require_removable(path)
     if dry_run:
         changes["forced"] = f"{kind} would be forcibly replaced"
     else:
@@ -336,6 +340,17 @@ def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -
                 continue
             changes[path] = {"removed": "Removed due to clean"}
     return changes
+
+
+def _unfit(changes: dict[str, Any]) -> str:
+    """Return the error of a run that cannot remove or change what it has to, "" if it can; for dry runs."""
+    for path, change in changes.items():
+        if "removed" not in change:
+            if "directory" not in change:
+                filesystem.require_changeable(path)
+        elif os.path.dirname(path) not in changes and (problem := unremovable([path])):
+            return problem
+    return ""
 
 
 def _forget_unremoved(changes: dict[str, Any], removed: list[str]) -> None:

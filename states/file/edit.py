@@ -84,11 +84,12 @@ def _edited(name: str, diff: Any, would: str, backup: Any = False) -> Row:
 
 
 def _no_room_beside(name: str, backup: Any) -> str:
-    """Return the error of a run that cannot make the copy with the suffix ``backup``; for dry runs."""
-    copy = f"{filesystem.resolved(name)}{backup or ''}"
+    """Return the error of a run that cannot write the file, or its copy with the suffix ``backup``; for dry runs."""
+    target = filesystem.resolved(name)
     try:
-        if not filesystem.room_for(copy):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), copy)
+        for path in (f"{target}{backup}", target) if backup else (target,):
+            if not filesystem.room_for(path):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     except OSError as error:
         return str(error)
     return ""

@@ -7,7 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, residue
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
@@ -62,8 +62,9 @@ def symlink(
         return failed(name, problem)
     parent = os.path.dirname(path)
     folders = {"user": user, "group": group, "mode": normalize_mode(mode)}
+    make = partial(__salt__["file.makedirs"], path, **folders) if makedirs else None
     try:
-        if not filesystem.room_for(path, partial(__salt__["file.makedirs"], path, **folders) if makedirs else None):
+        if not _leads_to(path, target) and not filesystem.room_for(path, make):
             return failed(name, f"Directory {parent} for symlink is not present")
     except OSError as error:
         return failed(name, f"Unable to create new symlink {path} -> {target}: {error}")
@@ -80,7 +81,7 @@ def symlink(
             )
         return row
     if filesystem.is_link(path):
-        if os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target):
+        if _leads_to(path, target):
             return _settle_owner(name, path, user, group)
         force = True  # a link to another target is always replaced
     elif filesystem.lexists(path):
@@ -97,6 +98,11 @@ def symlink(
     if _owner(path) != (user, group) and not _own(path, user, group):
         return failed(name, f"{done}, but was unable to set ownership to {user}:{group}", {"new": path})
     return changed(name, done, {"new": path})
+
+
+def _leads_to(path: str, target: str) -> bool:
+    """Return whether there is a link with this target, so that no room is needed for a new one."""
+    return filesystem.is_link(path) and os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target)
 
 
 def _unfit_target(path: str, target: str) -> str:
@@ -141,7 +147,7 @@ def _settle_owner(name: str, path: str, user: Any, group: Any) -> Row:
 
 def _unowned(path: str, target: str, user: Any, group: Any) -> str:
     """Return the error of a run that cannot set the owner, "" if it can; for dry runs."""
-    stays = filesystem.is_link(path) and os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target)
+    stays = _leads_to(path, target)
     found = filesystem.lstat(path) if stays else None
     uid, gid = __salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group)
     if not filesystem.refused_owners(uid, gid, found):
@@ -172,6 +178,11 @@ def _would_symlink(name: str, path: str, target: str, force: bool, user: Any, gr
 def _would_replace(name: str, path: str, target: str, kind: str, *, force: bool) -> Row:
     """Return the row of a dry run that found something else at the place of the link."""
     if force:
+        try:
+            if filesystem.foretells():
+                filesystem.require_removable(path, content=False)
+        except OSError as error:
+            return failed(name, f"Unable to create new {kind} {path} -> {target}: {error}")
         comment = f"The file or directory {path} is set for removal to make way for a new {kind} targeting {target}"
         return would_change(name, comment)
     return failed(name, f"File or directory exists where the {kind} {path} should be. Did you mean to use force?")
@@ -263,9 +274,13 @@ def hardlink(
 
 def _roomless(name: str, path: str, target: str, make: Callable[[], object] | None) -> Row | None:
     """Return the row of a hard link whose folder is missing and not made, or on another file system; else None."""
+    if filesystem.lexists(path) and _same_file(path, target):
+        return None
     try:
         if filesystem.judges():
             _require_one_file_system(path, target)
+        if filesystem.foretells():
+            filesystem.require_changeable(target)
         if filesystem.room_for(path, make):
             return None
     except OSError as error:
@@ -292,15 +307,28 @@ def _make_hardlink(name: str, path: str, target: str, force: bool) -> Row:
     forced = {"forced": "File for hard link was forcibly replaced"} if exists and not relinks else {}
     try:
         if exists:
-            filesystem.remove(path)
-        __salt__["file.link"](target, path)
+            _replace_by_link(path, target)
+        else:
+            __salt__["file.link"](target, path)
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
         action = "set target of" if relinks else "create new"
-        return failed(name, f"Unable to {action} hard link {path} -> {target}: {error}", forced)
+        return failed(name, f"Unable to {action} hard link {path} -> {target}: {error}")
     done = "Set target of" if relinks else "Created new"
     return changed(name, f"{done} hard link {path} -> {target}", {**forced, "new": path})
+
+
+def _replace_by_link(path: str, target: str) -> None:
+    """Put a hard link in the place of a file. If it cannot be made, the file stays."""
+    beside = os.path.join(os.path.dirname(path), residue.name_beside(os.path.basename(path)))
+    residue.note_temporary(os.path.abspath(beside))
+    __salt__["file.link"](target, beside)
+    try:
+        filesystem.rename(beside, path)
+    except BaseException:
+        filesystem.remove(beside)
+        raise
 
 
 def _same_file(name: str, target: str) -> bool:

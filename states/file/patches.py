@@ -126,6 +126,10 @@ def _apply(name: str, patch_file: str, options: list[str], reject_file: str | No
     if trial["retcode"] != 0:
         return _explain(name, trial, rejects, options, kept=reject_file is not None)
     if is_dry_run():
+        try:
+            filesystem.room_for(name, follow=True)
+        except OSError as error:
+            return failed(name, str(error))
         return would_change(name, "The patch would be applied", trial)
     done = __salt__["file.patch"](name, patch_file, options=options)
     if done["retcode"] != 0:

@@ -15,6 +15,7 @@ from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, 
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .arguments import expand
+from .cleaning import unremovable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,10 @@ def tidied(
     if not to_remove:
         return unchanged(name, f"Nothing to remove from directory {name}")
     if is_dry_run():
-        return would_change(name, f"{name} is set for tidy", {"removed": to_remove})
+        problem = unremovable(to_remove)
+        return (
+            failed(name, problem) if problem else would_change(name, f"{name} is set for tidy", {"removed": to_remove})
+        )
     return _remove_all(name, to_remove)
 
 
@@ -103,7 +107,7 @@ def _remove_all(name: str, to_remove: list[str]) -> Row:
             __salt__["file.remove"](path)
             removed.append(path)
     except (CommandExecutionError, PathRefused) as error:
-        return failed(name, str(error), {"removed": removed})
+        return failed(name, str(error), {"removed": removed} if removed else {})
     return changed(name, f"Removed {len(to_remove)} files or directories from directory {name}", {"removed": removed})
 
 
@@ -186,6 +190,8 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
         verb = "would have been" if is_dry_run() else "were"
         return unchanged(name, f"0 backups {verb} removed from {name}.\n")
     if is_dry_run():
+        if problem := unremovable(os.path.join(name, entry) for entry in deletable):
+            return failed(name, problem)
         return would_change(name, f"{len(deletable)} backups would have been removed from {name}.\n", changes)
     deleted: list[str] = []
     try:

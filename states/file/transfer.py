@@ -101,7 +101,7 @@ def touch(name: str, atime: float | None = None, mtime: float | None = None, mak
 def _would_touch(name: str, atime: Any, mtime: Any, *, extant: bool) -> Row:
     if not extant:
         return would_change(name, f"File {name} is set to be created", {"new": name})
-    filesystem.require_changeable(name)
+    filesystem.require_changeable(name, only_times=atime is None and mtime is None)
     found = filesystem.lstat(name)
     if (
         filesystem.foretells()  # a run sets the times even if they are equal
@@ -173,6 +173,8 @@ def copy_(
     if problem:
         return failed(name, problem)
     if is_dry_run():
+        if occupied and not _can_be_removed(path):
+            return _undeleted(name, path)
         if not preserve and (problem := _unowned(source, path, user, group, comment)):
             return failed(name, problem)
         return would_change(name, f'File "{source}" is set to be copied to "{path}"')
@@ -325,6 +327,16 @@ def _is_within(inner: str, outer: str) -> bool:
     return inner == outer or inner.startswith(f"{outer}/")
 
 
+def _can_be_removed(path: str, *, content: bool = True) -> bool:
+    """Return False in a dry run with forecasts whose run could not remove ``path``; without ``content``, rename it."""
+    try:
+        if filesystem.foretells():
+            filesystem.require_removable(path, content=content)
+    except OSError:
+        return False
+    return True
+
+
 def _removed(name: str) -> bool:
     try:
         __salt__["file.remove"](name, force=True)
@@ -363,6 +375,10 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
         except OSError:
             return failed(name, f'Failed to move "{source}" to "{path}"')
     if is_dry_run():
+        if not _can_be_removed(source, content=False):
+            return failed(name, f'Failed to move "{source}" to "{path}"')
+        if occupied and not _can_be_removed(path):
+            return _undeleted(name, path)
         return would_change(name, f'File "{source}" is set to be moved to "{path}"')
 
     if occupied and not _replaces(source, path) and not _removed(path):

@@ -370,6 +370,11 @@ def _require_room(path: str) -> None:
 
 def _clear_for_init(row: Row, path: str, kind: str, *, force: bool) -> None:
     if force:
+        try:
+            if filesystem.foretells():
+                filesystem.require_removable(path)
+        except OSError as error:
+            raise _Outcome(f"Unable to remove {path}: {error}", result=False) from error
         if is_dry_run():
             row["changes"] = {"new": path, "forced init": True}
             raise _would_do(

@@ -474,3 +474,22 @@ def test_a_process_without_rights_is_led_by_the_kernel(tmp_path, way, monkeypatc
         os.chown(tmp_path, NOBODY, NOBODY)
     assert filesystem.read_bytes(f"{tmp_path}/L/f") == b"x"
     assert filesystem.resolved(f"{tmp_path}/L") == f"{tmp_path}/d"
+
+
+@pytest.mark.parametrize("kind", ["i", "a"])
+def test_a_tree_with_an_immutable_file_stays_whole(tmp_path, kind):
+    tree = tmp_path / "tree"
+    for name in ("a", "b", "c"):
+        (tree / name).mkdir(parents=True)
+        (tree / name / "f").touch()
+    if subprocess.run(["chattr", f"+{kind}", tree / "b" / "f"], check=False, capture_output=True).returncode:
+        pytest.skip("this user or file system makes no immutable files")
+    try:
+        with pytest.raises(PermissionError) as refused:
+            filesystem.remove_tree(str(tree))
+        assert refused.value.filename == str(tree / "b" / "f")
+        assert len(list(tree.rglob("f"))) == 3
+    finally:
+        subprocess.run(["chattr", "-ia", tree / "b" / "f"], check=True)
+    filesystem.remove_tree(str(tree))
+    assert not tree.exists()

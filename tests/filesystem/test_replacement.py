@@ -6,8 +6,8 @@ import pytest
 
 from asyncstate import residue
 from asyncstate.errors import PathRefused
-from asyncstate.filesystem import replacement
-from asyncstate.filesystem.replacement import edit_content
+from asyncstate.filesystem import Access, replacement
+from asyncstate.filesystem.replacement import edit_content, replace_content
 
 OLD = b"old " * 5000
 
@@ -106,3 +106,56 @@ def test_a_name_that_a_user_could_have_given_is_refused(names, tmp_path):
     with pytest.raises(PathRefused, match="could have put it there"):
         edit_content(str(home / "h"), b"new")
     assert content(names[0]) == OLD
+
+
+@pytest.fixture
+def mounted(tmp_path, monkeypatch):
+    """A file that is a mount point, as /etc/hosts in a container: no rename replaces it."""
+    path, real = tmp_path / "mounted", os.rename
+
+    def rename(source, target, **folders):
+        if os.path.basename(target) == path.name:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), source)
+        real(source, target, **folders)
+
+    path.write_text("old")
+    monkeypatch.setattr(os, "rename", rename)
+    return path
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o755])
+def test_a_mounted_file_gets_content_and_mode(mounted, mode):
+    inode = mounted.stat().st_ino
+    replace_content(str(mounted), b"new", access=Access(mode=mode))
+    found = mounted.stat()
+    assert (mounted.read_text(), stat.S_IMODE(found.st_mode), found.st_ino) == ("new", mode, inode)
+    assert list(mounted.parent.iterdir()) == [mounted]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
+@pytest.mark.parametrize("before", [0, 1234])
+def test_a_mounted_file_gets_an_owner(mounted, before):
+    os.chown(mounted, before, before)
+    replace_content(str(mounted), b"new", access=Access(uid=0, gid=4321, mode=0o4755))
+    found = mounted.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (0, 4321, 0o4755)
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path, monkeypatch):
+    path = str(tmp_path / "file")
+    for failing in ("open", "rename"):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, failing, _fails_for_temporaries(getattr(os, failing)))
+            with pytest.raises(OSError, match="Operation not permitted") as failed:
+                replace_content(path, b"new")
+        assert (failed.value.filename, failed.value.filename2) == (path, None)
+
+
+def _fails_for_temporaries(real):
+    def failing(name, *more, **options):
+        if isinstance(name, str) and os.path.basename(name).startswith(".file."):
+            second = (None, more[0]) if isinstance(more[0], str) else ()
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM), name, *second)
+        return real(name, *more, **options)
+
+    return failing

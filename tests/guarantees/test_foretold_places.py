@@ -55,6 +55,14 @@ def _link(target: str, make: Callable[[Path], object]) -> Callable[[Path], None]
     return plant
 
 
+def _attribute(name: str, make: Callable[[Path], object], of: str = "") -> Callable[[Path], None]:
+    def plant(path: Path) -> None:
+        make(path)
+        subprocess.run(["chattr", f"+{name}", path / of], check=True, capture_output=True)
+
+    return plant
+
+
 PLACES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "nothing": (_nothing, "x"),
     "no folder": (_nothing, "x/y"),
@@ -71,6 +79,16 @@ PLACES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a link to nothing for a folder": (_link("nowhere", _nothing), "x/y"),
     "a link to a folder": (_link("real", os.mkdir), "x"),
     "a link to a file": (_link("real", _a_file), "x"),
+}
+FIXED: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "an immutable file": (_attribute("i", _a_file), "x"),
+    "an append-only file": (_attribute("a", _a_file), "x"),
+    "a file in an immutable folder": (_attribute("i", _a_folder), "x/in"),
+    "nothing in an immutable folder": (_attribute("i", _a_folder), "x/y"),
+    "no folder in an immutable folder": (_attribute("i", _a_folder), "x/y/z"),
+    "a file in an append-only folder": (_attribute("a", _a_folder), "x/in"),
+    "an immutable file in a folder": (_attribute("i", _a_folder, "in"), "x"),
+    "an immutable folder": (_attribute("i", _a_folder), "x"),
 }
 ACCOUNTS = [("user", "a user that does not exist"), ("group", "a group that does not exist")]
 LEFT_OUT = {
@@ -177,6 +195,7 @@ class Ground:
     def __init__(self, base: Path) -> None:
         self.base = base
         self.folder = base / "ground"
+        self.fixes = False
         (base / "home").mkdir()
         self.harness: PluginHarness = harness_of_states(base)
         self.harness.opts["foresight"] = True
@@ -210,6 +229,8 @@ class Ground:
 
     def open(self) -> None:
         """Make all folders removable."""
+        if self.fixes:
+            subprocess.run(["chattr", "-R", "-f", "-ia", self.base], check=False, capture_output=True)
         for name in ("ground", "home"):
             for top, folders, _ in os.walk(self.base / name):
                 for folder in folders:
@@ -295,6 +316,20 @@ def test_what_a_dry_run_says_of_a_link_comes_true_where_virtualenv_follows_it(gr
 def test_what_a_dry_run_says_of_a_folder_that_cannot_be_written_comes_true(ground, state):
     for below in ("x/y", "x/y/z"):
         assert lie(*ground.rows(state, _read_only, below)) == ""
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files immutable")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("state", [state for state in STATES if state not in LEFT_OUT and state != "virtualenv"])
+def test_what_a_dry_run_says_of_what_not_even_root_may_change_comes_true(ground, tmp_path, state):
+    (tmp_path / "probe").touch()
+    if subprocess.run(["chattr", "+i", tmp_path / "probe"], check=False, capture_output=True).returncode:
+        pytest.skip("this file system has no immutable files")
+    subprocess.run(["chattr", "-i", tmp_path / "probe"], check=True)
+    ground.fixes = True
+    lies = {place: lie(*ground.rows(state, make, below)) for place, (make, below) in FIXED.items()}
+    assert {place: told for place, told in lies.items() if told} == {}
 
 
 @pytest.mark.parametrize("state", ["managed", "append", "touch at a time", "symlink", "serialize", "directory, clean"])

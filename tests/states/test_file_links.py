@@ -1,8 +1,11 @@
+import errno
 import os
 import pwd
 
 import pytest
 from plugin_harness import PluginHarness
+
+from asyncstate.filesystem import change
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
@@ -166,3 +169,30 @@ def test_the_place_of_a_backup_is_not_cleared_of_what_is_to_be_kept(plugins, tmp
     arguments |= {"target": "/etc/hostname"} if function == "file.symlink" else {}
     assert plugins.state(function, test=test, **arguments)["result"] is False
     assert path.read_text() == "kept"
+
+
+def test_a_file_that_no_hard_link_can_replace_stays(plugins, tmp_path, monkeypatch):
+    (tmp_path / "target").write_text("new")
+    (tmp_path / "f").write_text("precious")
+
+    def link(*_args, **_options):
+        raise OSError(errno.EMLINK, os.strerror(errno.EMLINK))
+
+    monkeypatch.setattr(os, "link", link)
+    row = plugins.state("file.hardlink", name=str(tmp_path / "f"), target=str(tmp_path / "target"), force=True)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert (tmp_path / "f").read_text() == "precious"
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".f.")]
+
+
+@pytest.mark.parametrize("function", ["symlink", "hardlink"])
+def test_a_link_that_is_right_needs_no_room(plugins, tmp_path, monkeypatch, function):
+    plugins.opts["foresight"] = True
+    (tmp_path / "target").touch()
+    arguments = {"name": str(tmp_path / "link"), "target": str(tmp_path / "target")}
+    assert plugins.state(f"file.{function}", **arguments)["result"] is True
+    monkeypatch.setattr(change, "refusal", lambda _entry: errno.EROFS)
+    dry, real = (plugins.state(f"file.{function}", test=test, **arguments) for test in (True, False))
+    assert (dry["result"], real["result"]) == (True, True)
+    dry = plugins.state(f"file.{function}", test=True, **arguments | {"name": str(tmp_path / "other")})
+    assert (dry["result"], "Read-only" in dry["comment"]) == (False, True)
