@@ -82,7 +82,7 @@ class Section(dict[str, Any]):
         lines, and its own name; by default it goes to the end.
         """
         changes: dict[str, Any] = {}
-        for name, value in wanted.items():
+        for name, value in ((str(name), value) for name, value in wanted.items()):
             old = self.get(name)
             if isinstance(value, dict):
                 if isinstance(old, Section):
@@ -172,10 +172,13 @@ def require_fit(wanted: Mapping[Any, Any], known: Mapping[str, Any]) -> None:
 
     ``known`` are the options and sections that there are.
     """
-    for name, value in wanted.items():
-        if len(str(name).splitlines()) > 1 or str(name).endswith("\n"):
+    for name, value in ((str(name), value) for name, value in wanted.items()):
+        if len(name.splitlines()) > 1 or name.endswith("\n"):
             raise CommandExecutionError(f"{name!r}: the name of an option or section is one line")
         if isinstance(value, dict):
+            inner = next((option for option, each in value.items() if isinstance(each, dict)), None)
+            if inner is not None:
+                raise CommandExecutionError(f"{inner} of section {name} is a mapping: a section has no sections")
             require_fit(value, {})
             continue
         if isinstance(known.get(name), dict):

@@ -45,8 +45,8 @@ def set_option(
 
     Returns ``before`` and ``after`` of the changed options. The file is rewritten with uniform blanks around
     separators, or with ``no_spaces`` none. CommandExecutionError for data that would be read as another option or
-    section: a name of several lines, or a value whose further lines are not indented or look like a section; and for
-    a value in place of a section's options.
+    section: a name of several lines, or a value whose further lines are not indented or look like a section; for a
+    value in place of a section's options; and for a section in a section. Names are text: 1 is ``"1"``.
     """
     wanted = sections or {}
 

@@ -44,8 +44,9 @@ def options_present(
 ) -> Row:
     """Make sure that the file ``name`` has these options, and with ``strict`` no others.
 
-    ``sections`` is ``{section: {option: value}}``; an option outside any section stands beside the sections. A missing
-    file is made. ``no_spaces`` writes no blanks around separators, not even those of the other options. ::
+    ``sections`` is ``{section: {option: value}}``; an option outside any section stands beside the sections. A section
+    has no sections of its own. A missing file is made. ``no_spaces`` writes no blanks around separators, not even those
+    of the other options. ::
 
         /etc/app.ini:
           ini.options_present:
@@ -93,25 +94,26 @@ def options_absent(
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     current = __salt__["ini.get_ini"](**file)
-    for section, options in (sections or {}).items():
+    sections = _named(sections or {})
+    for section, options in sections.items():
         if not isinstance(options, (str, list, tuple, dict)) and isinstance(current.get(section), dict):
             return failed(name, f"{section} is a section, and {options!r} is no list of options")
     if is_dry_run():
         if sections and filesystem.foretells() and not os.path.exists(name):
             return _unwritable(name) or would_change(name, "An empty file is set to be made.")
         steps, needed = [], False
-        for section, option in _options(sections or {}):
+        for section, option in _options(sections):
             there = __salt__["ini.get_option"](section=section, option=option, **file) is not None
             what = f"key {option}{_in(section)}"
             steps.append(f"Deleted {what}.\n" if there else f"Key {what[4:]} does not exist.\n")
             needed = needed or there
         return _dry_run_row(name, steps, needed=needed)
     changes: dict[str, Any] = {}
-    for section, option in _options(sections or {}):
+    for section, option in _options(sections):
         value = __salt__["ini.remove_option"](section=section, option=option, **file)
         if value is None:
             continue
-        if isinstance((sections or {}).get(section), (str, dict)):
+        if isinstance(sections.get(section), (str, dict)):
             changes[section] = value
         else:
             changes.setdefault(section, {})[option] = value
@@ -134,11 +136,10 @@ def sections_present(
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     known = __salt__["ini.get_ini"](**file)
-    new = [section for section in sections or [] if section not in known]
+    sections = list(map(str, sections or []))
+    new = [section for section in sections if section not in known]
     if is_dry_run():
-        steps = [
-            f"{'Created new section' if each in new else 'Section unchanged'} {each}.\n" for each in sections or []
-        ]
+        steps = [f"{'Created new section' if each in new else 'Section unchanged'} {each}.\n" for each in sections]
         return _dry_run_row(name, steps, needed=bool(new))
     if not new:
         return _row(name, {})
@@ -160,22 +161,22 @@ def sections_absent(
     if not os.path.isabs(name):
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
+    sections = list(map(str, sections or []))
     if filesystem.judges():
         __salt__["ini.get_ini"](**file)  # refuses unreadable files
     if is_dry_run():
         known = __salt__["ini.get_ini"](**file)
         gone = [
             section
-            for section in sections or []
+            for section in sections
             if section in known and (isinstance(known[section], dict) or not filesystem.foretells())  # not an option
         ]
         steps = [
-            f"Deleted section {each}.\n" if each in gone else f"Section {each} does not exist.\n"
-            for each in sections or []
+            f"Deleted section {each}.\n" if each in gone else f"Section {each} does not exist.\n" for each in sections
         ]
         return _dry_run_row(name, steps, needed=bool(gone))
     changes: dict[str, Any] = {}
-    for section in sections or []:
+    for section in sections:
         options = __salt__["ini.remove_section"](section=section, **file)
         if options is not None:
             changes[section] = options
@@ -219,14 +220,20 @@ def _unwritable(name: str) -> Row | None:
     return failed(name, f"Unable to write file '{name}'. Exception: {reason}")
 
 
-def _flat(sections: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _named(entries: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return entries with names as the file has them, as text: YAML makes a number of ``1``. Null is no name."""
+    return {"" if name is None else str(name): value for name, value in entries.items()}
+
+
+def _flat(sections: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
     """Yield options outside any section first, then the sections; a section without a name counts as no section."""
-    for name, value in sections.items():
+    named = _named(sections)
+    for name, value in named.items():
         if not isinstance(value, dict):
             yield name, value
         elif not name:
-            yield from value.items()
-    yield from ((name, value) for name, value in sections.items() if name and isinstance(value, dict))
+            yield from _named(value).items()
+    yield from ((name, _named(value)) for name, value in named.items() if name and isinstance(value, dict))
 
 
 def _steps(wanted: dict[str, Any], current: dict[str, Any], section: str = "") -> Iterator[str]:

@@ -96,6 +96,37 @@ def test_sections_are_made(plugins, file):
     assert (dry["result"], real["changes"]) == (None, {"two": {}})
 
 
+@pytest.mark.parametrize(
+    ("function", "sections", "change"),
+    [
+        ("options_present", {1: {2: 4}}, {"1": {"2": {"before": "3", "after": "4"}}}),
+        ("options_present", {5: 6}, {"5": {"before": None, "after": "6"}}),
+        ("options_absent", {1: [2]}, {"1": {"2": "3"}}),
+        ("options_absent", {1: {2: 3}}, {"1": "3"}),
+        ("sections_present", {7: {}}, {"7": {"before": None, "after": {}}}),
+        ("sections_present", [7], {"7": {"before": None, "after": {}}}),
+        ("sections_absent", {1: {}}, {"1": {"2": "3"}}),
+    ],
+)
+def test_a_name_that_yaml_reads_as_a_number_is_text(plugins, file, function, sections, change):
+    file.write_text("[1]\n2 = 3\n")
+    dry, real, again = plugins.three_runs(f"ini.{function}", name=str(file), sections=sections)
+    assert (dry["result"], real["changes"], again["changes"]) == (None, change, {})
+    strict = {"name": str(file), "strict": True, "sections": {1: {2: 3}}}
+    plugins.state("ini.options_present", **strict)
+    assert plugins.state("ini.options_present", **strict)["changes"] == {}
+    assert file.read_text() == "[1]\n2 = 3\n"
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("test", [False, True])
+def test_a_section_in_a_section_is_refused(plugins, file, strict, test):
+    before = file.read_text()
+    with pytest.raises(CommandExecutionError, match="a of section t is a mapping: a section has no sections"):
+        plugins.state("ini.options_present", name=str(file), strict=strict, sections={"t": {"a": {"b": 1}}}, test=test)
+    assert file.read_text() == before
+
+
 def test_nothing_to_do(plugins, tmp_path):
     for fun in ("options_absent", "sections_present", "sections_absent"):
         row = plugins.state(f"ini.{fun}", name=str(tmp_path / "none"), test=True)
