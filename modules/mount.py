@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.data import formats
 from asyncstate.data.mounts import field as _field
+from asyncstate.data.mounts import first_field as _first_field
 from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
@@ -59,7 +60,7 @@ def fstab(config: str = "/etc/fstab") -> dict[str, Any]:
 
 def in_fstab(name: str, device: str | None = None, config: str = "/etc/fstab") -> bool:
     """Return whether fstab has an entry for mount point ``name``, of ``device`` if that is given."""
-    wanted = {"name": _field(name), **({} if device is None else {"device": _field(device)})}
+    wanted = {"name": _field(name), **({} if device is None else {"device": _first_field(device)})}
     return _fstab.has(config, wanted)
 
 
@@ -83,7 +84,7 @@ def set_fstab(
     options = ",".join(opts) if isinstance(opts, list) else str(opts)
     entry = {
         "name": _field(name),
-        "device": _field(device),
+        "device": _first_field(device),
         "fstype": fstype,
         "opts": _field(options),
         "dump": str(dump),
@@ -100,7 +101,7 @@ def set_fstab(
 
 def rm_fstab(name: str, device: str | None = None, config: str = "/etc/fstab") -> bool:
     """Remove the entries of mount point ``name``, and of ``device`` if that is given, from fstab."""
-    _fstab.drop(config, _field(name), None if device is None else _field(device))
+    _fstab.drop(config, _field(name), None if device is None else _first_field(device))
     return True
 
 

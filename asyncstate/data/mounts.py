@@ -19,3 +19,8 @@ def field(text: str) -> str:
     Numbers that ``text`` has already stay, and a blank behind a backslash is a blank, as in Salt's trees.
     """
     return _GIVEN.sub(lambda found: found["kept"] or escaped(found["blank"] or found[0]), text)
+
+
+def first_field(text: str) -> str:
+    """Return a field as it is written at the begin of a line, where a ``#`` would make a comment of the line."""
+    return field(text).replace("#", r"\043", 1) if text.startswith("#") else field(text)

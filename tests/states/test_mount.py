@@ -153,6 +153,17 @@ def test_a_path_with_a_blank(plugins, kernel, place):
     assert row["changes"] == {"umount": True, "persist": "purged"}
 
 
+def test_a_device_whose_name_would_begin_a_comment(plugins, fstab):
+    entry = {"name": "#dev", "fs_file": "/mnt", "fs_vfstype": "ext4", "config": str(fstab)}
+    _, real, again = plugins.three_runs("mount.fstab_present", **entry, mount=False)
+    assert (real["changes"], again["changes"]) == ({"persist": "new"}, {})
+    assert fstab.read_text() == "# first\n\\043dev\t\t/mnt\text4\tdefaults\t0 0\n"
+    assert plugins.call("mount.set_fstab", "/mnt", "#dev", "ext4", config=str(fstab)) == "present"
+    gone = {"name": "#dev", "fs_file": "/mnt", "mount_by": "device", "config": str(fstab)}
+    assert plugins.state("mount.fstab_absent", **gone)["changes"] == {"persist": "removed"}
+    assert fstab.read_text() == "# first\n"
+
+
 def test_other_names_of_devices(plugins, kernel, place):
     kernel.run(f"mount -t fuse.sshfs me@host:/x {place['name']}")
     row = plugins.state("mount.mounted", **{**place, "device": "sshfs#me@host:/x", "fstype": "fuse"})
