@@ -33,6 +33,7 @@ class Extra:
     - ``effects`` makes a source of effects for ``implicit_order: learned``
     - ``tracer`` makes the `Tracer` of a run for ``trace_effects``
     - ``search`` finds missing orders of a plan for `asyncstate.testing`
+    - ``traces`` sends traces of runs to a collector: ``of_run`` that of one, ``export`` and ``spans`` any other
     - ``remaining`` makes an `Onlooker` of a run that estimates its remaining time
     - ``analysis`` finds what lint does, ``manual`` has the documentation of functions, words and codes
     - ``completer`` offers what may be typed in place of an argument, ``shells`` answers a shell that asks for it
@@ -52,6 +53,7 @@ class Extra:
         analysis: str = "",
         manual: str = "",
         remaining: str = "",
+        traces: str = "",
         effects: str = "",
         tracer: str = "",
         search: str = "",
@@ -69,6 +71,7 @@ class Extra:
         self.analysis: str = analysis
         self.manual: str = manual
         self.remaining: str = remaining
+        self.traces: str = traces
         self.effects: str = effects
         self.tracer: str = tracer
         self.search: str = search

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from asyncstate.cli.only_failed import Unfinished
     from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.settings import Selection
-    from asyncstate.cli.tracing import RunTracing
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
@@ -73,7 +72,7 @@ class Session:
         self.problem: str = ""
         self._shown_plan: Callable[[], Plan | None] = lambda: None
         self._saved: SavedPlan | None = None
-        self._tracing: RunTracing | None = None
+        self._tracing: Any = None
         self._embedded: Callable[[], AbstractAsyncContextManager[Embedding | None]] = nullcontext
         sinks = (progress.remaining, self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [
@@ -199,9 +198,12 @@ class Session:
         from asyncstate.sources import all_phases
 
         if "traces" in self.options and is_traced(self.settings):
-            from asyncstate.cli.tracing import RunTracing
+            from asyncstate import extend
 
-            self._tracing = RunTracing(self.console, self.settings, self._about["command"])
+            wanted = self.settings.traced == "on"
+            traces = extend.provided("traces", "traces: on") if wanted else extend.offered("traces")
+            if traces is not None:
+                self._tracing = traces.of_run(self.console, self.settings, self._about["command"])
         began = time.time()
         try:
             with all_phases() as phases:

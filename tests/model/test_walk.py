@@ -18,7 +18,6 @@ from asyncstate.model.result import RunReport
 from asyncstate.model.walk import JOINTS, STATES, Reason, Walk
 from asyncstate.report.blockers import held_back
 from asyncstate.report.terminal import PLAIN
-from asyncstate.report.traces import waits_in
 from asyncstate.run.dispatch import Fetch
 from asyncstate.run.prefetcher import nodes_needed
 from asyncstate.run.resumed import _followed
@@ -68,24 +67,11 @@ def test_step_by_step_the_walk_has_the_whole_order(plan):
         assert reach(steps, [node], forward=False) == whole
 
 
-def traced(plan, node):
-    """How a trace names a state."""
-    what = plan.nodes[node]
-    is_remote = what.kind is NodeKind.REMOTE
-    return what.label if is_remote else plan.chunks[what.chunk].tag, what.kind is NodeKind.CHECK
-
-
 @DRAWN
 @given(plans())
-def test_a_trace_and_the_lowstate_tell_of_the_same(plan):
+def test_the_lowstate_tells_what_stands_before(plan):
     lines = list(_order_lines(plan, PLAIN))
-    awaited = waits_in(plan)
     for chunk in plan.chunks:
-        for call in calls_of(plan, chunk.index):
-            linked = merged(plain_before(plan, call, JOINTS - {NodeKind.STAGE}))
-            assert {other: set(because) for other, because in awaited[traced(plan, call)].items()} == {
-                traced(plan, node): sources for node, (sources, _) in linked.items()
-            }
         numbers = {
             str(node + 1)
             for node in plain_before(plan, chunk.index, JOINTS | {NodeKind.CHECK})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from asyncstate.extras.traces.export import Export
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
-from asyncstate.report.trace_export import Export
 
 WALL = 1_700_000_000.0
 

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.tracing import Tracing
+from asyncstate import extend
 from asyncstate.extras.fleet.controller.event_stream import Relay
 from asyncstate.model.encode import encoded
 
@@ -70,7 +70,8 @@ class RunDisplay(Relay):
         self._detailed_exitcode = detailed_exitcode
         self._diffs = diffs
         self._profile = self._make_profile()
-        self._tracing = Tracing(console, settings)
+        traces = extend.offered("traces")
+        self._tracing = None if traces is None else traces.export(console, settings)
         self._trace = self._make_trace() if traced else None
         super().__init__(*(each for each in (self._progress, self._profile, self._trace) if each is not None))
 
@@ -89,7 +90,7 @@ class RunDisplay(Relay):
         return FleetProfile()
 
     def _make_trace(self) -> FleetTrace | None:
-        export = self._tracing.begin()
+        export = None if self._tracing is None else self._tracing.begin()
         if export is None:
             return None
         from asyncstate.extras.fleet.report.traces import FleetTrace
@@ -113,7 +114,8 @@ class RunDisplay(Relay):
         except Exception as error:
             if self._trace is not None:
                 self._trace.failed(self._console.secrets.redactor.text(str(error)))
-            self._tracing.end()
+            if self._tracing is not None:
+                self._tracing.end()
             raise
 
     def planned(self, host: str, plan: HostPlan) -> None:
@@ -186,7 +188,8 @@ class RunDisplay(Relay):
         self._write_page(end, results)
         if self._trace is not None:
             self._trace.close(end)
-        self._tracing.end()
+        if self._tracing is not None:
+            self._tracing.end()
         return self._console.exit_code(end.exit_code, detailed=self._detailed_exitcode)
 
     def _results(self, end: FleetEnd) -> Iterator[HostResult]:

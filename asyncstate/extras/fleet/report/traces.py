@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
+from asyncstate import extend
 from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.report.terminal import clean
-from asyncstate.report.traces import RunTrace
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -28,7 +28,8 @@ class FleetTrace(Observer):
         self._tracer = tracer
         self._run = tracer.start_span(command, parent, start_time=time.time_ns())
         self._below = trace.set_span_in_context(self._run, parent)
-        self._hosts: dict[str, RunTrace] = {}
+        self._spans = extend.provided("traces", "--traces").spans
+        self._hosts: dict[str, Any] = {}
         self._plans: dict[str, HostPlan] = {}
         self._states: dict[str, SpanContext] = {}
 
@@ -40,7 +41,7 @@ class FleetTrace(Observer):
         """Start the spans of a host, again for a new attempt."""
         if host in self._hosts:
             self._hosts[host].close()
-        made = self._hosts[host] = RunTrace(self._tracer, host, host, self._below, self._states)
+        made = self._hosts[host] = self._spans(self._tracer, host, host, self._below, self._states)
         plan = self._plans.get(host)
         if plan is not None:
             made.places = plan.places()

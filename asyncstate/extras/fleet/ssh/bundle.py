@@ -40,6 +40,7 @@ _LEFT_OUT: Final = (
     "extras/manual",
     "extras/proof/commands",
     "extras/proof/shake",
+    "extras/traces",
     "__pycache__",
 )
 _WITH_TEXT: Final = tuple(f"asyncstate/{name}/" for name in ("states", "modules", "interfaces", "extras/namespace"))

@@ -11,6 +11,7 @@ from otlp_collector import Collector, values
 
 from asyncstate.cli import main
 from asyncstate.config import Settings
+from asyncstate.extras.traces.spans import RunTrace, waits_in
 from asyncstate.model.event import (
     ChunkReady,
     ChunkRetried,
@@ -18,7 +19,6 @@ from asyncstate.model.event import (
     PrefetchEnded,
     PrefetchStarted,
 )
-from asyncstate.report.traces import RunTrace, waits_in
 from asyncstate.runtime import StateRuntime
 
 __all__ = ["spans"]
@@ -189,7 +189,7 @@ def test_without_a_collector_the_run_is_as_ever_and_words_say_so_once(apply, sta
 
 def test_without_the_extra_it_is_named(apply, monkeypatch):
     for name in [*sys.modules]:
-        if name.startswith(("opentelemetry", "asyncstate.report.trace")):
+        if name.startswith(("opentelemetry", "asyncstate.extras.traces.spans", "asyncstate.extras.traces.export")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     code, _, errors = apply("http://127.0.0.1:9")

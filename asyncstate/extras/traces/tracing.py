@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.settings import COLLECTORS, is_traced
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
+    from asyncstate.extras.traces.export import Export
+    from asyncstate.extras.traces.spans import RunTrace, Waits
     from asyncstate.model.event import Phase
     from asyncstate.model.plan import Plan
-    from asyncstate.report.trace_export import Export
-    from asyncstate.report.traces import RunTrace, Waits
     from asyncstate.runtime import StateRuntime
 
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
@@ -73,7 +73,7 @@ def _made() -> Export:
         if os.environ.get(name, _PROTOCOL) != _PROTOCOL:
             raise ConfigError(f"{name} is {os.environ[name]}, and only {_PROTOCOL} is known")
     try:
-        from asyncstate.report.trace_export import Export
+        from asyncstate.extras.traces.export import Export
     except ImportError as error:
         if not str(error.name).startswith(("opentelemetry", "google", "requests")):
             raise
@@ -100,7 +100,7 @@ class RunTracing:
         export = self._tracing.begin()
         if export is None:
             return None
-        from asyncstate.report.traces import waits_in
+        from asyncstate.extras.traces.spans import waits_in
 
         def places_and_waits() -> tuple[dict[str, tuple[str, int]], Waits]:
             shown = runtime.shown(plan)
@@ -133,7 +133,7 @@ class RunTracing:
         self._trace.refused(phases, began, shown, exit_code=1)
 
     def _new(self, export: Export, host: str) -> RunTrace:
-        from asyncstate.report.traces import RunTrace
+        from asyncstate.extras.traces.spans import RunTrace
 
         named = host or self._tracing.settings.id  # the runtime may not have started
         return RunTrace(export.tracer, f"asyncstate {self._command}", named, export.parent)
@@ -143,3 +143,17 @@ class RunTracing:
         if self._trace is not None:
             self._trace.close()
         self._tracing.end()
+
+
+class Traces:
+    """What the engine and other extras ask for: the trace of a run here, and the export and spans of other runs."""
+
+    of_run = RunTracing
+    export = Tracing
+
+    @staticmethod
+    def spans(*arguments: Any) -> RunTrace:
+        """Return an observer that makes spans of events: see `RunTrace`."""
+        from asyncstate.extras.traces.spans import RunTrace
+
+        return RunTrace(*arguments)

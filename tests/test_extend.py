@@ -1,0 +1,42 @@
+"""What is asked of an extra that is not installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncstate import extend
+
+LACKING = "needs an extra that is not installed: install asyncstate with all its extras"
+
+
+@pytest.fixture(autouse=True)
+def no_extras(monkeypatch):
+    monkeypatch.setattr(extend, "extras", lambda: iter(()))
+
+
+def test_a_plugin_that_imports_salt_says_what_is_missing(tmp_path, run_here):
+    (tmp_path / "_modules").mkdir()
+    (tmp_path / "_modules" / "uses.py").write_text("import salt.utils.files\ndef f():\n    return 1\n")
+    done = run_here("call", "uses.f", "--file-root", tmp_path)
+    assert done.returncode == 1
+    assert f"salt {LACKING}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "what"), [(["--traces", "on"], "traces: on"), (["--trace-effects"], "trace_effects")]
+)
+def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
+    (tmp_path / "a.sls").write_text("a: test.nop\n")
+    done = run_here("apply", "a", "--file-root", tmp_path, *words)
+    assert done.returncode == 1
+    assert f"{what} {LACKING}" in done.stdout + done.stderr
+
+
+def test_a_command_of_an_extra_is_unknown(run_here):
+    assert "no such command: lint" in run_here("lint").stderr
+    assert "no such command: show impact" in run_here("show", "impact", "x").stderr
+
+
+def test_check_finds_what_does_not_compile(tmp_path, run_here):
+    (tmp_path / "a.sls").write_text("a: file.manged\n")
+    assert "E401" in run_here("check", "a", "--file-root", tmp_path).stdout
