@@ -23,7 +23,8 @@ class Extra:
     ``commands`` are the program's, by name: the section in the overview, the line there, and the module with its
     ``command``; a name such as ``show impact`` adds to another command. ``settings`` is a `msgspec.Struct`: each field
     is an option of configuration files, with its type and default; ``options`` is the YAML file below ``extras`` that
-    explains them, by name, ``codes`` the file with the pages of its mistakes, by code.
+    explains them, by name, ``codes`` the file with the pages of its mistakes, by code. ``renderers`` have, by name, a
+    line of help and what is called with data, the arguments in the pipe, a `RenderContext`, and what renders by a pipe.
 
     Of the other parts, the first extra that has one counts:
 
@@ -47,6 +48,7 @@ class Extra:
         commands: Mapping[str, tuple[str, str, str]] | None = None,
         settings: str = "",
         options: str = "",
+        renderers: Mapping[str, tuple[str, str]] | None = None,
         codes: str = "",
         contradictions: str = "",
         judge: str = "",
@@ -65,6 +67,7 @@ class Extra:
         self.commands: Mapping[str, tuple[str, str, str]] = commands or {}
         self.settings: str = settings
         self.options: str = options
+        self.renderers: Mapping[str, tuple[str, str]] = renderers or {}
         self.codes: str = codes
         self.contradictions: str = contradictions
         self.judge: str = judge
@@ -105,6 +108,11 @@ def text_of(file: str) -> str:
 def commands() -> dict[str, tuple[str, str, str]]:
     """Return the commands of all extras by name: section, line and module."""
     return {name: command for extra in extras() for name, command in extra.commands.items()}
+
+
+def renderers() -> dict[str, tuple[str, str]]:
+    """Return the renderers of all extras by name: their line of help, and their code."""
+    return {name: renderer for extra in extras() for name, renderer in extra.renderers.items()}
 
 
 def settings() -> list[type[Any]]:

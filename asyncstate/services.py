@@ -11,7 +11,7 @@ from asyncstate.dunders import Orchestra, PluginKind, Services
 from asyncstate.dunders.context import current
 from asyncstate.errors import CommandExecutionError, ConfigError, LoaderError, RenderError
 from asyncstate.load.host import PluginHost
-from asyncstate.render import BUILT_IN, RenderContext, render_sls, render_text
+from asyncstate.render import RenderContext, built_in, render_sls, render_text
 from asyncstate.sources import grains as grains_source
 from asyncstate.sources import noted_phases, rendering
 from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile, noted_reads
@@ -261,7 +261,7 @@ class RuntimeServices(Services):
     def renderer_docs(self) -> dict[str, str]:
         """Return the documentation of the renderers."""
         own = self.host.loaders["renderers"]
-        return BUILT_IN | {name.removesuffix(".render"): own.get(name).doc for name in own.names()}
+        return built_in() | {name.removesuffix(".render"): own.get(name).doc for name in own.names()}
 
     def plugins(self, kind: PluginKind) -> LazyLoader:
         """Return the loader."""

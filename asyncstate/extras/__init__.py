@@ -2,7 +2,7 @@
 
 ``fleet`` runs many hosts as one graph, ``editor`` is the language server, ``proof`` runs a tree to find missing orders,
 ``dropin`` replaces Salt's ``salt-call``, ``borrow`` runs Salt's own modules, ``namespace`` is the package ``salt`` for
-plugins, ``contradictions`` finds states that undo each other's work, ``analyse`` explains
-plans and past runs, ``manual`` has the documentation, ``completion`` answers shells,
-``traces`` sends spans to a collector.
+plugins, ``renderers`` are ``pyobjects`` and ``stateconf``, ``contradictions`` finds states that undo each other's work,
+``analyse`` explains plans and past runs, ``manual`` has the documentation, ``traces`` sends spans to a collector,
+``completion`` answers shells.
 """

@@ -53,13 +53,11 @@ BUILT_IN: Final = {
     "jinja": "Render a Jinja template to text.",
     "json": "Read JSON.",
     "py": "Run a Python program, and take what its function run returns.",
-    "pyobjects": "Run a Python program, and take the states that its objects declare.",
-    "stateconf": "Read YAML with the goals and the private IDs of stateconf.",
     "text": "Keep the text as it is.",
     "toml": "Read TOML.",
     "yaml": "Read YAML.",
 }
-"""The renderers, with a line of help each."""
+"""The renderers of the engine, with a line of help each."""
 _WORTH_KEEPING: Final = 500
 """The characters of a text from which on it is worth finding its parsed form, which takes less time than parsing it."""
 _PROGRAMS: Final = ("py", "pyobjects")
@@ -206,12 +204,19 @@ def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
         if (allowed and name not in allowed) or (refused and name in refused):
             logger.warning('The renderer "%s" is disallowed by configuration and will be skipped.', name)
             continue
-        if name not in BUILT_IN and name not in context.renderers:
+        if name not in BUILT_IN and name not in built_in() and name not in context.renderers:
             raise _unknown(name, context)
         stages.append(Stage(name, argline.strip()))
     if not stages:
         raise RenderError(f'no renderer of "{pipe}" is allowed by configuration', file=context.path, line=1)
     return stages
+
+
+def built_in() -> dict[str, str]:
+    """Return the renderers of the engine and of extras, with a line of help each."""
+    from asyncstate import extend  # noqa: PLC0415 - few trees name others than the engine's
+
+    return dict(sorted({**BUILT_IN, **{name: text for name, (text, _) in extend.renderers().items()}}.items()))
 
 
 def _unknown(name: str, context: RenderContext) -> RenderError:
@@ -223,7 +228,7 @@ def _unknown(name: str, context: RenderContext) -> RenderError:
             hint = "it stands in _renderers of a file root: mend it, or install what it imports beside asyncstate"
             message = f'The renderer "{name}" does not load: {why}'
             return RenderError(message, file=context.path, line=1, hint=hint)
-    known = sorted({*BUILT_IN, *context.renderers})
+    known = sorted({*built_in(), *context.renderers})
     near = nearest(name.lower(), known)
     hint = f'Did you mean "{near}"?' if near else f"Known are: {', '.join(known)}."
     return RenderError(f'The renderer "{name}" is not available. {hint}', file=context.path, line=1)
@@ -331,11 +336,15 @@ def render_jinja(
 
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
     """Run a renderer other than Jinja and YAML, importing it first: they are rarely used."""
-    if context.restraint is not None and (stage.name in _PROGRAMS or stage.name not in BUILT_IN):
+    if context.restraint is not None and (stage.name in _PROGRAMS or stage.name not in built_in()):
         refusal = context.restraint.refusal(stage.name, context.path)
         if refusal:
             raise RenderError(refusal, file=context.path, line=1)
     if stage.name not in BUILT_IN:
+        from asyncstate import extend  # noqa: PLC0415
+
+        if stage.name in (added := extend.renderers()):
+            return extend.load(added[stage.name][1])(data, stage.argline, context, _nested(context))
         return _custom(context.renderers[stage.name], stage, data, context)
     if stage.name == "gpg":
         from asyncstate.render import gpg  # noqa: PLC0415
@@ -345,19 +354,9 @@ def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
         from asyncstate.render import py  # noqa: PLC0415
 
         return py.render(_own_text(context, data), context)
-    if stage.name == "stateconf":
-        from asyncstate.render import stateconf  # noqa: PLC0415
-
-        return stateconf.render(data, stage.argline, context.sls, context.saltenv, _nested(context))
-    if not isinstance(data, str):
-        kind = type(data).__name__
-        raise RenderError(f'the renderer "{stage.name}" needs text, but the one before it returned a {kind}')
+    data = text_for(stage.name, data)
     if stage.name == "text":
         return data
-    if stage.name == "pyobjects":
-        from asyncstate.render import pyobjects  # noqa: PLC0415
-
-        return pyobjects.render(data, context)
     if stage.name == "json":
         from asyncstate.render import json  # noqa: PLC0415
 
@@ -365,6 +364,14 @@ def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
     from asyncstate.render import toml  # noqa: PLC0415
 
     return toml.render(data, context.path)
+
+
+def text_for(renderer: str, data: Any) -> str:
+    """Return data that is text. Raises RenderError for any other."""
+    if not isinstance(data, str):
+        kind = type(data).__name__
+        raise RenderError(f'the renderer "{renderer}" needs text, but the one before it returned a {kind}')
+    return data
 
 
 def _nested(context: RenderContext) -> Callable[[str, str, dict[str, Any]], Any]:

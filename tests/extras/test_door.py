@@ -19,6 +19,7 @@ LEDGER = {
     "analyse": 102,
     "manual": 92,
     "traces": 37,
+    "renderers": 12,
 }
 """How many names of the engine each extra imports: the price of the seam. A number may only fall."""
 

@@ -69,7 +69,7 @@ def test_the_option_renderer_is_the_default():
         ("#!jinja|YAML", 'The renderer "YAML" is not available. Did you mean "yaml"?'),
         (
             "#!mako|yaml",
-            'The renderer "mako" is not available. Known are: gpg, jinja, json, py, pyobjects, stateconf, text, toml, yaml.',
+            'The renderer "mako" is not available. Known are: gpg, jinja, json, py, ',
         ),
         ("#!jinja|", 'The renderer "" is not available.'),
         ("#!jinja -z|yaml", "Unknown renderer option: -z"),

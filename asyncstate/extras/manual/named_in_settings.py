@@ -11,7 +11,7 @@ from asyncstate.errors import Issue
 from asyncstate.extras.manual.providers import bundled_interfaces, plugin_files, tree_interfaces
 from asyncstate.model.rules import CODES
 from asyncstate.nearest import did_you_mean, nearest
-from asyncstate.render import BUILT_IN
+from asyncstate.render import built_in
 from asyncstate.render.jinja_options import KNOWN_OPTIONS
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _names(runtime: StateRuntime) -> Iterator[tuple[str, str, str, Collection[st
         ]
         for option, names, what, known in given:
             yield from ((option, name, what, known) for name in names if name not in known)
-    renderers = {*BUILT_IN, *host.renderers}
+    renderers = {*built_in(), *host.renderers}
     parts = {
         "renderer": settings.renderer.split("|"),
         "renderer_blacklist": settings.renderer_blacklist,

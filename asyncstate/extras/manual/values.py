@@ -25,7 +25,7 @@ from asyncstate.load.plugin import Expected, described
 from asyncstate.model.chunk import SLOT
 from asyncstate.model.rules import CODES, RULES, silenced_names
 from asyncstate.nearest import did_you_mean, nearest
-from asyncstate.render import BUILT_IN
+from asyncstate.render import built_in
 from asyncstate.run.chunk.retry import RetryPolicy
 
 if TYPE_CHECKING:
@@ -328,8 +328,8 @@ def _unknown_renderer(draft: Draft, argument: str, value: Any, host: PluginHost)
         return
     for part in value.split("|"):
         name = (part.split() or [""])[0]
-        if name not in BUILT_IN and name not in host.renderers:
-            known = sorted({*BUILT_IN, *host.renderers})
+        if name not in built_in() and name not in host.renderers:
+            known = sorted({*built_in(), *host.renderers})
             hint = did_you_mean(nearest(name.lower(), known)) or f"known are {', '.join(known)}"
             yield _issue(draft, "E419", argument, f"must be a renderer, not {name!r}", hint)
 

@@ -175,3 +175,10 @@ def test_a_mistake_in_an_imported_file_is_told_for_that_file():
         render("import salt://bad.sls\n", **{"bad.sls": "\n1 / 0\n"})
     assert caught.value.file.endswith("bad.sls")
     assert caught.value.line == 2
+
+
+def test_both_renderers_are_known():
+    client = MemoryFileClient({"base": {"a.sls": "#!mako\na: 1\n"}})
+    context = RenderContext(salt=SALT, grains=GRAINS, pillar=PILLAR, opts={"id": "m"}, fileclient=client)
+    with pytest.raises(RenderError, match=r"Known are: gpg, jinja, json, py, pyobjects, stateconf, text, toml, yaml\."):
+        render_sls(client.sls_file("a", "base"), context)

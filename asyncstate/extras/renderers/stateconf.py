@@ -20,6 +20,8 @@ from asyncstate.errors import RenderError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from asyncstate.render.context import RenderContext
+
     Run = Callable[[str, str, dict[str, Any]], Any]
 
 _END_OF_CONFIG: Final = re.compile(r"#\s*-+\s*end of state config\s*-+")
@@ -35,13 +37,14 @@ _AFTER: Final = tuple(f"{name}_in" for name in _BEFORE)
 _REQUISITES: Final = frozenset({*_BEFORE, *_AFTER, "use", "use_in"})
 
 
-def render(given: Any, argline: str, sls: str, saltenv: str, run: Run) -> Any:
+def render(given: Any, argline: str, context: RenderContext, run: Run) -> Any:
     """Return the rewritten high data of an SLS. Raises RenderError.
 
     ``run(pipe, text, variables)`` renders a text through a pipe, with more variables for its template.
     """
     options, rest = _parse(argline)
-    rewriting = _Rewriting(sls, saltenv, options)
+    sls = context.sls
+    rewriting = _Rewriting(sls, context.saltenv, options)
     if "p" in options:
         return rewriting.rewrite(given)
     if not isinstance(given, str):

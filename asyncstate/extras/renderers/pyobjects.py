@@ -18,6 +18,7 @@ from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs import get_logger
 from asyncstate.model.requisite import REFERENCES
+from asyncstate.render import text_for
 from asyncstate.render.context import CallableMap
 from asyncstate.render.py import failed_at, program_error
 from asyncstate.salt_compat import PROGRAM_BUILTINS
@@ -36,13 +37,14 @@ _REQUISITES: Final = frozenset(REFERENCES)
 _MODULE_NAME: Final = __name__  # a name in `sys.modules`, where dataclasses look up their module
 
 
-def render(text: str, context: RenderContext) -> dict[str, Any]:
+def render(data: Any, _argline: str, context: RenderContext, _run: object) -> dict[str, Any]:
     """Run the program and return the high data of the states it declares.
 
     It sees a name for each state module (``PostgresUser`` for ``postgres_user``), ``salt``, ``pillar``, ``grains``,
     ``mine`` and ``config`` (the ``get`` functions of these modules), ``__salt__``, ``__pillar__``, ``__grains__``,
     ``__opts__`` and ``__sls__``. Any exception becomes a RenderError with its line.
     """
+    text = text_for("pyobjects", data)
     path = context.path or "<pyobjects>"
     declared = _Declarations()
     programs = _Programs(context, declared)

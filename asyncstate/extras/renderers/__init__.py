@@ -1,0 +1,1 @@
+"""Renderers that few trees use: ``pyobjects`` and ``stateconf``."""
