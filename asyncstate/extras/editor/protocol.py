@@ -37,6 +37,9 @@ _SHOWN: Final = 3
 class Protocol(LanguageServerProtocol):
     """pygls' protocol with changes made as the editor makes them, and malformed messages answered."""
 
+    is_to_shut_down: bool = False
+    """Whether the editor has sent ``shutdown``; what ends then may not have ended."""
+
     def structure_message(self, data: Any) -> Any:
         """Leave each object of a message as it is: `handle_message` judges the whole."""
         return data
@@ -53,6 +56,7 @@ class Protocol(LanguageServerProtocol):
         except JsonRpcException as error:
             self.refuse(message, JsonRpcInvalidParams(f"Invalid Params: {_mistakes(error.__cause__)}"))
         else:
+            self.is_to_shut_down |= message.get("method") == types.SHUTDOWN
             super().handle_message(structured)
 
     def refuse(self, message: Any, error: JsonRpcException) -> None:

@@ -93,6 +93,11 @@ class Server(LanguageServer):
             self._session = session
         return self._session
 
+    def end_from_thread(self) -> None:
+        """End the session, if there is one, and wait for its end: in another thread than the loop's."""
+        if self._session is not None:
+            self._session.end_from_thread()
+
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Answer a message that is not JSON; show the user any other error that no answer reports."""
         refused = parse_error(error) if source is JsonRpcException else None
@@ -236,19 +241,30 @@ def make_server(program: Program) -> Server:
 
 def serve(program: Program, stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Serve an editor until it goes. Raises AsyncStateError if it announces a message that is too long."""
-    make_server(program).start_io(cast("BinaryIO", _Incoming(stdin)), stdout)
+    server = make_server(program)
+    server.start_io(cast("BinaryIO", _Incoming(stdin, server)), stdout)
 
 
 class _Incoming:
-    """The input from an editor. pygls would allocate memory for a message of any length, or fail at its length."""
+    """The input from an editor. pygls would allocate memory for a message of any length, or fail at its length.
 
-    def __init__(self, stdin: BinaryIO) -> None:
+    At ``exit``, and at the end of the input, pygls cancels what it is doing, the answer to ``shutdown``, too. So the
+    session has ended before either is read.
+    """
+
+    def __init__(self, stdin: BinaryIO, server: Server) -> None:
         self._stdin = stdin
+        self._server = server
         self.read = stdin.read
 
     def readline(self) -> bytes:
-        """Return the next line of a header."""
+        """Return the next line of a header, b"" at the end."""
+        protocol = self._server.protocol
+        if isinstance(protocol, Protocol) and protocol.is_to_shut_down:
+            self._server.end_from_thread()
         line = self._stdin.readline(_LONGEST_LINE)
+        if not line:
+            self._server.end_from_thread()
         announced = re.fullmatch(rb"Content-Length: (\d+)\s*", line)
         if len(line) == _LONGEST_LINE or (announced and int(announced[1]) > _LONGEST):
             shown = line[:_SHOWN].decode("ascii", "backslashreplace").strip()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +36,8 @@ log: logging.Logger = get_logger(__name__)
 
 _PAUSE = 0.3
 """Seconds without a change after which the disk is read."""
+_LOOK = 0.1
+"""Seconds between two looks at a loop that may end before the session."""
 
 
 class Program(NamedTuple):
@@ -77,6 +79,7 @@ class Session:
         self._settings_before: Settings | None = None
         self._task: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     # what the editor says
 
@@ -127,7 +130,19 @@ class Session:
         )
 
     async def end(self) -> None:
-        """Stop all tasks and the compiler, and wait for their end."""
+        """Stop all tasks and the compiler, and wait for their end. May be called again."""
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
+        await asyncio.shield(self._ending)
+
+    def end_from_thread(self) -> None:
+        """End from another thread than the loop's, and wait for the end, or for that of the loop."""
+        with suppress(RuntimeError, CancelledError):  # the loop has ended, and with it all tasks
+            ended = asyncio.run_coroutine_threadsafe(self.end(), self._loop)
+            while not self._loop.is_closed() and not ended.done():
+                wait((ended,), _LOOK)
+
+    async def _end(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

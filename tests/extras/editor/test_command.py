@@ -1,5 +1,6 @@
 """``asyncstate lsp`` where it cannot serve; the other tests in tests/extras/editor have its answers."""
 
+import json
 import subprocess
 import sys
 
@@ -32,3 +33,57 @@ def test_what_is_too_long_to_be_a_message_ends_it_with_a_message(tmp_path, digit
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"the editor announces what is too long to be a message: 'Content-Length: 9999" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def request(method, number=None, **params):
+    body = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
+    text = json.dumps(body).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(text), text)
+
+
+SAID = {
+    "initialize": request("initialize", 1, processId=None, rootUri=None, capabilities={}),
+    "open": request(
+        "textDocument/didOpen",
+        textDocument={
+            "uri": "file:///nowhere/a.sls",
+            "languageId": "sls",
+            "version": 1,
+            "text": "{% for i in range(10**9) %}{% endfor %}",
+        },
+    ),
+    "shutdown": request("shutdown", 9),
+    "exit": request("exit"),
+}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("initialize", "shutdown", "exit"),
+        ("initialize", "open", "shutdown", "exit"),
+        ("initialize", "open", "shutdown"),
+        ("initialize", "open", "exit"),
+        ("initialize", "open"),
+        ("initialize",),
+        ("exit",),
+        (),
+    ],
+)
+def test_an_editor_that_waits_for_nothing_gets_its_answers_and_no_traceback(tmp_path, said):
+    command = [sys.executable, "-m", "asyncstate", "lsp"]
+    done = subprocess.run(
+        command,
+        input=b"".join(SAID[each] for each in said),
+        env={
+            "HOME": str(tmp_path),
+            "ASYNCSTATE_CACHEDIR": str(tmp_path / "cache"),
+            "ASYNCSTATE_STATE_DIR": str(tmp_path / "state"),
+        },
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+    assert (b'"id": 9' in done.stdout) == ("shutdown" in said)
