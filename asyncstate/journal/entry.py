@@ -7,6 +7,7 @@ arrays, with fields in the order of the types below. `read_line` gives the event
 from __future__ import annotations
 
 import os
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
@@ -128,7 +129,8 @@ _EVENT = (b'{"event":', SHORT)
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a log. ``plan`` is the key of the plan's record, ``resumes`` the run that this one continues.
 
-    ``about`` is the calling program's description of the run.
+    ``about`` is the calling program's description of the run. ``boot`` and ``uptime`` are the ID of the machine's boot
+    and the seconds since then, which no one can set as a clock.
     """
 
     journal: int = 1
@@ -137,6 +139,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     pid: int = 0
     plan: str = ""
     resumes: str = ""
+    boot: str = ""
+    uptime: float = 0.0
     about: dict[str, Any] = {}
 
 
@@ -150,7 +154,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     ``counts`` are numbers of states: ``chunks`` of the plan and, once it has ended, of the listeners it called,
     ``started``, ``succeeded``, ``changed`` (in a dry run, would be changed), ``failed`` of themselves, ``held_back``,
     ``not_started``; ``foretold`` is as in `RunFinished`. ``digest`` is the plan's, ``plan`` the key of its
-    record, ``resumes`` the run that this one continues, ``about`` the calling program's description of the run.
+    record, ``resumes`` the run that this one continues, ``boot``, ``uptime`` and ``about`` are the header's.
     """
 
     id: str
@@ -166,12 +170,34 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     foretold: dict[str, int] = {}
     plan: str = ""
     resumes: str = ""
+    boot: str = ""
+    uptime: float = 0.0
     about: dict[str, Any] = {}
 
     @property
     def is_finished(self) -> bool:
         """Whether the run came to its regular end."""
         return self.ending == FINISHED
+
+
+def this_boot() -> tuple[str, float]:
+    """Return the ID of the machine's boot and the seconds since then; "" and 0 if the system has no such ID."""
+    try:
+        with open(_BOOT, encoding="utf-8") as file:
+            return file.read().strip(), time.clock_gettime(time.CLOCK_BOOTTIME)
+    except (OSError, ValueError):
+        return "", 0.0
+
+
+def in_order(entries: Iterable[RunEntry]) -> list[RunEntry]:
+    """Return runs, newest first. A clock that was set back puts no run before an earlier one of the same boot."""
+    latest: dict[str, float] = {}
+    begun: dict[str, float] = {}
+    found = sorted(entries, key=lambda entry: entry.uptime)
+    for entry in found:
+        begun[entry.id] = max(entry.begun, latest.get(entry.boot, entry.begun)) if entry.boot else entry.begun
+        latest[entry.boot] = begun[entry.id]
+    return sorted(found, key=lambda entry: (-begun[entry.id], -entry.uptime, entry.id))
 
 
 def read_header(line: bytes) -> Header | None:
@@ -182,6 +208,7 @@ def read_header(line: bytes) -> Header | None:
         return None
 
 
+_BOOT = "/proc/sys/kernel/random/boot_id"
 _TAIL = 1 << 14
 _BLOCK = 1 << 16
 LONGEST = 1 << 28
@@ -349,6 +376,8 @@ def entry_of(header: Header, events: Iterable[AnyEvent], *, alive: bool) -> RunE
         counts={"chunks": begun.chunks, **counts},
         plan=header.plan,
         resumes=header.resumes,
+        boot=header.boot,
+        uptime=header.uptime,
         about=header.about,
     )
     return _ended(entry, last) if isinstance(last, RunFinished) else entry

@@ -22,6 +22,7 @@ from asyncstate.journal.entry import (
     entry_of,
     event_of,
     events_of,
+    in_order,
     lines_in,
     missing_line,
     read_end,
@@ -56,6 +57,8 @@ LATEST = "latest"
 _LATEST = (None, LATEST, "last")
 """All names of the last run; ``last`` is from earlier versions."""
 _DAY = 86400.0
+_AHEAD = 3600.0
+"""Seconds from now after which no run can have begun: it began before the clock was set back, so it is an old one."""
 MOST_BYTES = 1 << 30
 """The bytes of logs and plans to keep; the last run is kept at any size."""
 _LARGEST_PLAN = 1 << 30
@@ -92,7 +95,7 @@ class Journal:
                 if entry is not None:
                     found[entry.id] = entry
                     self._logs[entry.id] = path
-            self._listed = sorted(found.values(), key=lambda entry: (-entry.begun, entry.id))
+            self._listed = in_order(found.values())
         return list(self._listed)
 
     def look_again(self) -> None:
@@ -309,9 +312,10 @@ def tidy(state_dir: str, keep_runs: int, keep_days: float) -> None:
 
 def _old_runs(state_dir: str, keep_runs: int, keep_days: float, but: Collection[str] = ()) -> Iterator[str]:
     """Yield the paths of the logs of old runs, newest first, ``but`` these. A killed run is locked meanwhile."""
-    oldest = time.time() - keep_days * _DAY
+    now = time.time()
+    oldest = now - keep_days * _DAY
     size = kept = 0
-    for begun, own, path in _logs_by_age(state_dir):
+    for begun, own, path in sorted(_logs_by_age(state_dir), key=lambda log: log[0] > now + _AHEAD):
         with nullcontext(-1) if path.endswith(ENDED) else left_file(path) as dead:
             if dead is None or path in but:
                 continue

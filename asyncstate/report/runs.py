@@ -81,6 +81,7 @@ def _colour(entry: RunEntry, palette: Palette) -> str:
 def run_data(entry: RunEntry) -> dict[str, Any]:
     """Return the journal's entry of a run as data, for programs."""
     data: dict[str, Any] = msgspec.to_builtins(entry)
+    del data["boot"], data["uptime"]  # they are for the order alone
     return data
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.errors import ResumeRefused
-from asyncstate.journal.entry import FAILHARD, UNDER_WAY, Header
+from asyncstate.journal.entry import FAILHARD, UNDER_WAY, Header, this_boot
 from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal
 from asyncstate.model.encode import plain
@@ -188,12 +188,15 @@ class Keeping:
 
         def made() -> tuple[Header, Kept]:
             key = self._plan_key()
+            boot, uptime = this_boot()
             header = Header(
                 run=options.run_id,
                 host=options.host,
                 pid=os.getpid(),
                 plan=key,
                 resumes="" if past is None else past.run,
+                boot=boot,
+                uptime=uptime,
                 about=plain(dict(about)),
             )
             return header, (key, lambda: self._recorder(shown).encoded())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from asyncstate.errors import JournalError
 from asyncstate.journal import entry
-from asyncstate.journal.entry import Header, entry_of, event_of, events_of, read_event
+from asyncstate.journal.entry import Header, RunEntry, entry_of, event_of, events_of, in_order, read_event
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, StateEvent, encode_event
 
 ROW = {"name": "n", "result": None, "changes": {}, "comment": "", "start_time": "", "duration": 1.0, "warnings": []}
@@ -106,3 +106,28 @@ def test_lines_are_those_of_the_file_up_to_the_first_zero(data, block):
         parts = list(entry.lines_in(BytesIO(data)))
     assert b"".join(parts) == before + zero
     assert max(map(len, parts), default=0) <= 5 + 1 + block + 1
+
+
+ORDERS = {
+    "by the clock": ([("a", 1, "", 0), ("b", 3, "", 0), ("c", 2, "", 0)], "bca"),
+    "of one boot": ([("a", 1, "x", 1), ("b", 3, "x", 3), ("c", 2, "x", 2)], "bca"),
+    "a clock set back": ([("a", 9, "x", 1), ("b", 10, "x", 2), ("c", 1, "x", 3), ("d", 2, "x", 4)], "dcba"),
+    "a clock set back, and a boot": ([("a", 10, "x", 100), ("b", 1, "x", 200), ("c", 11, "y", 1)], "cba"),
+    "a boot between": ([("a", 1, "x", 500), ("b", 2, "y", 1), ("c", 3, "y", 9), ("d", 4, "z", 2)], "dcba"),
+    "no boot known": ([("a", 10, "x", 1), ("b", 5, "", 0), ("c", 4, "x", 2)], "cab"),
+}
+
+
+@pytest.mark.parametrize("case", ORDERS)
+def test_runs_are_in_order_whatever_the_clock_says(case):
+    runs, expected = ORDERS[case]
+    for listed in (runs, runs[::-1]):
+        entries = [RunEntry(id=run, begun=begun, boot=boot, uptime=uptime) for run, begun, boot, uptime in listed]
+        assert "".join(entry.id for entry in in_order(entries)) == expected
+
+
+def test_without_a_boot_id_there_is_no_uptime(tmp_path, monkeypatch):
+    boot, uptime = entry.this_boot()
+    assert bool(boot) == bool(uptime)
+    monkeypatch.setattr(entry, "_BOOT", str(tmp_path / "missing"))
+    assert entry.this_boot() == ("", 0.0)

@@ -102,7 +102,7 @@ def test_what_is_too_large_goes_first_plans_count(tmp_path, monkeypatch):
         keep(tmp_path, f"{number:016x}", age=-number / 1000)
     assert len(kept(tmp_path)) in {3, 4}
     monkeypatch.setattr(store, "MOST_BYTES", 1)
-    keep(tmp_path, "f" * 16, age=-1)
+    keep(tmp_path, "f" * 16, age=-0.02)
     assert kept(tmp_path) == ["f" * 16], "the last one stays"
 
 
@@ -118,3 +118,9 @@ def test_old_logs_of_killed_runs_go_also_where_they_cannot_be_ended(tmp_path, ru
     assert "the log of a run stays as it is" in caplog.text
     assert {"a" * 16, "b" * 16} <= set(kept(tmp_path))
     alive._log.close()
+
+
+def test_a_clock_that_was_set_back_does_not_cost_the_run_that_ends(tmp_path):
+    keep(tmp_path, "before", age=-1, runs=1)
+    keep(tmp_path, "after", age=0, runs=1)
+    assert kept(tmp_path) == ["after"]
