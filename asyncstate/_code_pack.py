@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     _Expression = tuple[str | bytes, int]
 
 _FORMAT = 3
+_DAY = 86400
 _ENOUGH = 16
 """The number of modules and expressions that a pack must lack for a new one to be written."""
 _SIZE = 8
@@ -143,6 +144,7 @@ class CodePack:
         self._index: dict[str, tuple[str, bool, bytes, int, int]] = {}
         self._changed: set[str] = set()
         self._made_for = _made_for()
+        self._is_of_another_start = False
         self._patterns = Patterns({})
         try:
             self._open()
@@ -160,6 +162,8 @@ class CodePack:
         if made_for == self._made_for:
             self._index, self._begin = index, _SIZE + length
             self._patterns.tables = tables
+        else:
+            self._is_of_another_start = _is_of_another_start(made_for, self._made_for)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
@@ -193,8 +197,12 @@ class CodePack:
         return spec
 
     def renew(self) -> None:
-        """Write the pack anew if it lacks many of the modules and expressions of this process."""
-        if sys.dont_write_bytecode:
+        """Write the pack anew if it lacks many of the modules and expressions of this process.
+
+        One that serves another way to start the program, ``asyncstate`` or ``python -m asyncstate``, is left for a day:
+        who uses both in turn would write it each time.
+        """
+        if sys.dont_write_bytecode or (self._is_of_another_start and self._is_young()):
             return
         known = self._index.keys() - self._changed
         lacking = _imported(sys.modules.keys() - known)
@@ -204,6 +212,11 @@ class CodePack:
             self._write(lacking)
         except UNREADABLE:
             return
+
+    def _is_young(self) -> bool:
+        import time  # noqa: PLC0415 - most packs are of the same start
+
+        return 0 <= time.time() - os.fstat(self._file).st_mtime < _DAY
 
     def _write(self, lacking: list[ModuleSpec]) -> None:
         def pieces() -> list[bytes]:
@@ -264,6 +277,15 @@ def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:
         except OSError:
             folders.append((folder, 0))
     return _FORMAT, MAGIC_NUMBER, sys.version, folders
+
+
+def _is_of_another_start(made_for: Any, own: tuple[int, bytes, str, list[tuple[str, int]]]) -> bool:
+    """Return whether a pack differs in the first folder of the search path only: the program's, or the caller's."""
+    try:
+        *kind, folders = made_for
+        return tuple(kind) == own[:-1] and folders[0][0] != own[-1][0][0] and folders[1:] == own[-1][1:]
+    except (*UNREADABLE, LookupError):
+        return False
 
 
 _LOADERS = (SourceFileLoader, _Loader)

@@ -193,6 +193,30 @@ def test_a_new_module_in_an_earlier_folder_is_imported(site, tmp_path):
     assert site.run(PYTHONPATH=search) == ([-number for number in range(20)], [])
 
 
+def test_two_ways_to_start_do_not_write_the_pack_in_turn(site, tmp_path):
+    programs = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        programs.append(tmp_path / name / "program.py")
+        programs[-1].write_text(PROGRAM)
+    search = os.pathsep.join([str(site.package.parent), str(Path.cwd())])
+    environ = {**os.environ, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": ""}
+
+    def start(program):
+        out = subprocess.run([sys.executable, program, site.pack], env=environ, capture_output=True, check=True).stdout
+        values, packed = json.loads(out)
+        assert values == list(range(20))
+        return packed
+
+    start(programs[0])
+    before = site.pack.stat()
+    assert (start(programs[1]), start(programs[0])) == ([], sorted(["many", *PARTS]))
+    assert site.pack.stat().st_mtime_ns == before.st_mtime_ns
+    os.utime(site.pack, (before.st_mtime - 90_000,) * 2)
+    assert start(programs[1]) == []
+    assert start(programs[1]) == sorted(["many", *PARTS])
+
+
 def test_compiled_files_that_are_valid_by_their_hash_are_left_to_python(site):
     mode = py_compile.PycInvalidationMode.CHECKED_HASH
     assert compileall.compile_dir(site.package, quiet=1, invalidation_mode=mode)
