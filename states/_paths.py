@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from asyncstate import filesystem
+
 _NOTHING = re.compile(r"/(?:\.?/|\.$)*")
 
 
@@ -14,3 +16,12 @@ def plain(path: str) -> str:
     """
     short = _NOTHING.sub("/", path)
     return short[:-1] if len(short) > 1 and short.endswith("/") else short
+
+
+def unwritable(path: str, what: str = "Cannot write") -> str:
+    """Return the error of a run that cannot write a file, "" if it can; for dry runs."""
+    try:
+        filesystem.room_for(path, follow=True)
+    except OSError as error:
+        return f"{what} {path}: {error.strerror}"
+    return ""

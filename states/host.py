@@ -11,6 +11,7 @@ from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 
 from . import _resources
+from ._paths import unwritable as _unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +77,7 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     comments += _each(row, to_comment, "comment_added", comment)
     comments += _each(row, to_remove, "removed", name)
     row["comment"] = "\n".join(comments)
-    return row
+    return _foretold(row)
 
 
 def absent(name: str, ip: str | list[str]) -> Row:
@@ -96,7 +97,7 @@ def absent(name: str, ip: str | list[str]) -> Row:
             row["result"] = False
             comments.append("Failed to remove host")
     row["comment"] = "\n".join(comments)
-    return row
+    return _foretold(row)
 
 
 def only(name: str, hostnames: str | list[str]) -> Row:
@@ -109,12 +110,20 @@ def only(name: str, hostnames: str | list[str]) -> Row:
     if new and filesystem.judges() and (problem := __salt__["hosts.unfit"](name, new)):
         return failed(name, problem)
     if is_dry_run():
-        return would_change(name, f'Would change {name} from "{old}" to "{new}"')
+        return _foretold(would_change(name, f'Would change {name} from "{old}" to "{new}"'))
     if not __salt__["hosts.set_host"](name, new):
         comment = f'hosts.set_host failed to change {name} from "{old}" to "{new}"'
         return failed(name, comment)
     changes = {name: {"old": old, "new": new}}
     return changed(name, f'successfully changed {name} from "{old}" to "{new}"', changes)
+
+
+def _foretold(row: Row) -> Row:
+    """Return the row, or that of a dry run whose run cannot write the table."""
+    if row["result"] is not None:
+        return row
+    problem = _unwritable(str(__salt__["config.option"]("hosts.file") or "/etc/hosts"))
+    return row | {"result": False, "comment": problem} if problem else row
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

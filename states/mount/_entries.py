@@ -10,6 +10,7 @@ from asyncstate.data.mounts import field
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
+from .._paths import unwritable  # noqa: TID252 - as `states` for type checkers
 from ._foretold import unmountable
 
 _FSTAB = "/etc/fstab"
@@ -72,7 +73,7 @@ def fstab_present(
     }
     if is_dry_run():
         status = __salt__["mount.set_fstab"](**arguments, test=True)
-        problem = "" if status == "present" else _unwritable(config)
+        problem = "" if status == "present" else unwritable(config, "File not writable")
         if not problem and filesystem.foretells() and mount and status == "new":
             problem = _unmountable_entry(fs_file, device, fs_vfstype, fs_mntops, config)
         return failed(name, problem) if problem else _would_write(name, status, fs_file, config, mount=mount)
@@ -105,7 +106,7 @@ def fstab_absent(name: str, fs_file: str, mount_by: str | None = None, config: s
     if not __salt__["mount.in_fstab"](fs_file, device, config):
         return unchanged(name, f"{fs_file} entry is already missing in {config}.")
     if is_dry_run():
-        if problem := _unwritable(config):
+        if problem := unwritable(config, "File not writable"):
             return failed(name, problem)
         return would_change(name, f"{fs_file} entry will be removed from {config}.")
     __salt__["mount.rm_fstab"](name=fs_file, device=device, config=config)
@@ -120,15 +121,6 @@ def _would_write(name: str, status: str, fs_file: str, config: str, *, mount: bo
     if status == "new" and mount:
         comments.append(f"Will mount {name} on {fs_file}")
     return would_change(name, "\n".join(comments))
-
-
-def _unwritable(config: str) -> str:
-    """Return the error of a run that cannot write the file, "" if it can; for dry runs."""
-    try:
-        filesystem.room_for(config, follow=True)
-    except OSError as error:
-        return f"File not writable {config}: {error.strerror}"
-    return ""
 
 
 def _unmountable_entry(fs_file: str, device: str, fstype: str, options: Any, config: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
@@ -10,6 +11,7 @@ from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
 
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
+from asyncstate.filesystem import change
 
 CASES = recorded("alias")
 
@@ -119,3 +121,18 @@ def test_what_a_line_cannot_say_is_refused_and_the_rest_is_said_once(plugins, tm
     assert (again["result"], again["changes"]) == (real["result"], {})
     if real["result"] is False:
         assert (tmp_path / "aliases").read_text() == "a: b\n"
+
+
+def test_a_file_that_cannot_be_written_is_foretold(plugins, monkeypatch):
+    plugins.opts["foresight"] = True
+    assert plugins.state("alias.present", name="root", target="a@b")["result"] is True
+    monkeypatch.setattr(change, "refusal", lambda _entry: errno.EROFS)
+    for function, arguments, result in (
+        ("present", {"name": "root", "target": "a@b"}, True),
+        ("present", {"name": "root", "target": "c@d"}, False),
+        ("absent", {"name": "root"}, False),
+        ("absent", {"name": "other"}, True),
+    ):
+        row = plugins.state(f"alias.{function}", test=True, **arguments)
+        assert row["result"] is result
+        assert row["comment"].startswith("Cannot write ") == (not result)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import errno
+
 import pytest
 from asyncstate.states import host
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
 
 from asyncstate.errors import AsyncStateError
+from asyncstate.filesystem import change
 
 CASES = recorded("host")
 TABLE = "# local\n127.0.0.1\tlocalhost\n10.0.0.1\t\tweb www # front\n"
@@ -171,3 +174,25 @@ def test_what_a_line_cannot_say_is_refused_and_the_rest_is_said_once(plugins, ta
     assert (again["result"], again["changes"]) == (real["result"], {})
     if real["result"] is False:
         assert table.read_text() == TABLE
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("present", {"name": "db", "ip": "10.0.0.2"}, True),
+        ("present", {"name": "web", "ip": "10.0.0.1"}, False),
+        ("absent", {"name": "web", "ip": "10.0.0.1"}, True),
+        ("absent", {"name": "db", "ip": "10.0.0.1"}, False),
+        ("only", {"name": "10.0.0.1", "hostnames": ["a"]}, True),
+        ("only", {"name": "10.0.0.1", "hostnames": ["web", "www"]}, False),
+    ],
+)
+def test_a_table_that_cannot_be_written_is_foretold(plugins, table, monkeypatch, case):
+    function, arguments, needed = case
+    plugins.opts["foresight"] = True
+    monkeypatch.setattr(change, "refusal", lambda _entry: errno.EROFS)
+    row = plugins.state(f"host.{function}", test=True, **arguments)
+    assert row["result"] is not needed
+    assert needed == (row["comment"] == f"Cannot write {table}: Read-only file system")
+    plugins.opts["foresight"] = False
+    assert plugins.state(f"host.{function}", test=True, **arguments)["result"] is (None if needed else True)
