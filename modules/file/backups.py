@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
 from .paths import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _STAMP = "_%a_%b_%d_%H:%M:%S_%f_%Y"
 _SHOWN = "%a %b %d %Y %H:%M:%S.%f"
@@ -47,9 +51,23 @@ def backup_if_asked(path: str, backup: str | bool | None) -> None:
         backup_minion(path)
 
 
-def copy_beside(path: str, backup: str) -> None:
-    """Copy a file to ``path`` + ``backup``, with its owner and mode, before it is edited."""
-    filesystem.copy_file(path, f"{path}{backup}")
+@contextmanager
+def copied_beside(path: str, backup: object) -> Iterator[None]:
+    """Copy a file to ``path`` + ``backup``, with its owner and mode, before it is edited in the block.
+
+    A new copy is removed again if the file cannot be written. Without ``backup`` there is none.
+    """
+    copy = f"{path}{backup}" if backup else ""
+    is_new = bool(copy) and not filesystem.lexists(copy)
+    if copy:
+        filesystem.copy_file(path, copy)
+    try:
+        yield
+    except OSError:
+        if is_new:
+            with suppress(OSError):
+                filesystem.remove(copy)
+        raise
 
 
 def list_backups(path: str, limit: int | None = None) -> dict[int, dict[str, Any]]:

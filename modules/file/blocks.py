@@ -9,7 +9,7 @@ from asyncstate import filesystem
 from asyncstate.data import edits
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from .backups import copy_beside
+from .backups import copied_beside
 from .diffs import is_binary, text_encoding, unified
 from .paths import expand
 
@@ -61,9 +61,8 @@ def blockreplace(
     text = "".join(new)
     difference = unified(old, text.splitlines(keepends=True))
     if difference and not dry_run:
-        if backup is not False:
-            copy_beside(path, str(backup))
-        filesystem.replace_content(path, edits.encoded(mark + text, codec))
+        with copied_beside(path, "" if backup is False else str(backup)):
+            filesystem.replace_content(path, edits.encoded(mark + text, codec))
     return difference if show_changes else bool(difference)
 
 

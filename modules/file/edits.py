@@ -11,7 +11,7 @@ from asyncstate.data import edits
 from asyncstate.data.edits import compiled, regex_flags
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from .backups import copy_beside
+from .backups import copied_beside
 from .diffs import is_text, unified
 from .paths import expand
 from .patterns import read_text
@@ -70,10 +70,10 @@ def replace(
         backslash_literal=backslash_literal,
     )
     if new != old and not dry_run:
+        with copied_beside(path, backup):
+            _put(path, new.encode(codec), in_place=preserve_inode)
         if backup:
-            copy_beside(path, backup)
             _link_backup(given, path, backup)
-        _put(path, new.encode(codec), in_place=preserve_inode)
     if show_changes:
         return unified(_lines(old), _lines(new))
     return new != old
@@ -150,9 +150,8 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
     different = [(line, edited) for line, edited in lines if line != edited]
     if not different:
         return False
-    if backup:
-        copy_beside(path, backup)
-    filesystem.replace_content(path, edits.encoded("".join(edited for _, edited in lines), codec))
+    with copied_beside(path, backup):
+        filesystem.replace_content(path, edits.encoded("".join(edited for _, edited in lines), codec))
     return unified([line for line, _ in different], [edited for _, edited in different])
 
 
@@ -252,6 +251,5 @@ def psed(
         head, tail = text[: match.end()], text[match.end() :]
     letters = regex_flags([letter for letter in flags if letter != "g"])
     pattern = re.compile(re.escape(str(before)) if escape_all else str(before), letters)
-    if backup:
-        copy_beside(path, backup)
-    store_text(path, head + pattern.sub(str(after), tail, count=0 if "g" in flags else 1), codec)
+    with copied_beside(path, backup):
+        store_text(path, head + pattern.sub(str(after), tail, count=0 if "g" in flags else 1), codec)

@@ -12,7 +12,7 @@ from asyncstate.data import edits
 from asyncstate.dunders import is_dry_run
 from asyncstate.errors import CommandExecutionError
 
-from .backups import copy_beside
+from .backups import copied_beside
 from .diffs import unified
 from .edits import load_text, store_text
 from .paths import expand
@@ -60,7 +60,6 @@ def line(
         return False
     changes = unified(old, body) if show_changes else True
     if not is_dry_run():
-        if backup:
-            copy_beside(path, time.strftime(".%Y-%m-%d-%H-%M-%S"))
-        store_text(path, "".join(body), codec, in_place=False)
+        with copied_beside(path, time.strftime(".%Y-%m-%d-%H-%M-%S") if backup else ""):
+            store_text(path, "".join(body), codec, in_place=False)
     return changes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from asyncstate import filesystem
@@ -165,5 +166,11 @@ def _finish(
         except OSError as error:
             return failed(name, str(error))
         return would_change(name, f"File {name} is set to be updated", changes)
-    __salt__[f"file.{function}"](name, args=added)
+    try:
+        __salt__[f"file.{function}"](name, args=added)
+    except OSError:
+        if name in filesystem.changes_so_far().get("created", ()):
+            with suppress(OSError):
+                filesystem.remove(name)
+        raise
     return changed(name, f"{function.title()}ed {len(added)} lines", changes)

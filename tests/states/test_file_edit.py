@@ -1,6 +1,8 @@
+import errno
 import os
 import stat
 from codecs import BOM_UTF8
+from contextlib import suppress
 
 import pytest
 from plugin_harness import PluginHarness
@@ -667,3 +669,49 @@ def test_what_is_no_text_is_not_appended(plugins, path, there):
     for row in plugins.three_runs("file.append", name=str(path), text=["b", "\0\1\2"]):
         assert (row["result"], row["changes"]) == (False, {})
     assert path.exists() == bool(there)
+
+
+WITH_BACKUP = {
+    "replace": {"pattern": "old", "repl": "new", "backup": ".bak"},
+    "comment": {"regex": "^old", "backup": ".bak"},
+    "blockreplace": {"marker_start": "#a", "marker_end": "#b", "append_if_not_found": True, "backup": ".bak"},
+    "line": {"content": "new", "match": "old", "mode": "replace", "backup": True},
+}
+
+
+@pytest.mark.parametrize("function", WITH_BACKUP)
+@pytest.mark.parametrize("there", [False, True])
+def test_an_edit_that_fails_leaves_no_new_backup(plugins, tmp_path, monkeypatch, function, there):
+    path, real = tmp_path / "f", os.rename
+    path.write_text("old\n")
+    if there:
+        (tmp_path / "f.bak").write_text("older\n")
+
+    def rename(source, target, **folders):
+        if target == "f":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(source, target, **folders)
+
+    monkeypatch.setattr(os, "rename", rename)
+    with suppress(OSError):
+        row = plugins.state(f"file.{function}", name=str(path), **WITH_BACKUP[function])
+        assert row["result"] is False
+    assert path.read_text() == "old\n"
+    left = {name for name in os.listdir(tmp_path) if name.startswith(("f.", ".f."))}
+    assert left == ({"f.bak"} if there else set())
+
+
+@pytest.mark.parametrize("function", ["append", "prepend"])
+def test_a_file_that_cannot_be_filled_is_not_made(plugins, tmp_path, monkeypatch, function):
+    real = os.write
+
+    def write(descriptor, data):
+        if bytes(data).startswith(b"text"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write)
+    with suppress(OSError):
+        row = plugins.state(f"file.{function}", name=str(tmp_path / "new"), text="text")
+        assert (row["result"], row["changes"]) == (False, {})
+    assert not (tmp_path / "new").exists()
