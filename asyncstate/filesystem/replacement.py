@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _CHUNK = 1 << 20
+_BLOCK = 512
+"""The bytes of the blocks that stat(2) counts."""
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 UNSYNCED: Final = "asyncstate.unsynced"
 """The key of ``__context__`` under which new files are recorded, by device: at most one more than `FEW`."""
@@ -93,8 +95,7 @@ class Replacement:
     def copy_from(self, source: str) -> None:
         """Write the content of the file ``source``."""
         with open_read(source) as stream:
-            while chunk := stream.read(_CHUNK):
-                self.write(chunk)
+            copy_data(stream.fileno(), self.fd)
 
     def give(self, access: Access) -> None:
         """Set owner and mode: the owner first, because changing it clears the set-user-ID bit."""
@@ -320,6 +321,48 @@ def _copy(source: int, target: int) -> None:
         write_all(target, chunk)
 
 
+def copy_data(source: int, target: int) -> None:
+    """Copy the content of an open file to a new one. Holes stay holes: a sparse file may be larger than the disk."""
+    found = os.fstat(source)
+    if found.st_blocks * _BLOCK >= found.st_size or not _tells_holes(source):
+        _copy(source, target)
+        return
+    size = found.st_size
+    for start, end in _extents(source, size):
+        os.lseek(source, start, os.SEEK_SET)
+        os.lseek(target, start, os.SEEK_SET)
+        while start < end and (chunk := os.read(source, min(_CHUNK, end - start))):
+            write_all(target, chunk)
+            start += len(chunk)
+        if start < end:  # it ends earlier than its size says
+            return
+    os.ftruncate(target, size)
+
+
+def _tells_holes(file: int) -> bool:
+    """Return whether a file system tells where data begin; it does not for files that the kernel makes up."""
+    try:
+        os.lseek(file, 0, os.SEEK_DATA)
+        os.lseek(file, 0, os.SEEK_SET)
+    except OSError as error:
+        return error.errno == errno.ENXIO  # it has no data
+    return True
+
+
+def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield where the data between holes begin and end."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # a hole at the end
+                return
+            raise
+        end = os.lseek(file, start, os.SEEK_HOLE)
+        yield start, end
+
+
 def copy_file(source: str, target: str, *, keep_times: bool = False) -> None:
     """Make ``target`` a copy of the file ``source``: content, owner and mode, all read from one descriptor.
 
@@ -328,8 +371,7 @@ def copy_file(source: str, target: str, *, keep_times: bool = False) -> None:
     with open_read(source) as stream:
         found = os.fstat(stream.fileno())
         with Replacement(target) as new:
-            while chunk := stream.read(_CHUNK):
-                new.write(chunk)
+            copy_data(stream.fileno(), new.fd)
             if keep_times:
                 copy_attributes(f"/proc/self/fd/{stream.fileno()}", new.fd)
             new.give(Access(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)))

@@ -15,14 +15,13 @@ from asyncstate.residue import name_beside, note_folder, note_temporary_in
 
 from . import change, place, reading, rule
 from .change import note
-from .replacement import NewFiles, copy_attributes, copy_file, write_all
+from .replacement import NewFiles, copy_attributes, copy_data, copy_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_CHUNK = 1 << 20
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 _MOUNTS = "/proc/self/mountinfo"
 _DEEP = 64
@@ -284,8 +283,7 @@ class _Copy:
         try:
             _require_copyable(os.fstat(descriptor), source, where)
             with self.files.file(name, target, to) as copied:
-                while chunk := os.read(descriptor, _CHUNK):
-                    write_all(copied, chunk)
+                copy_data(descriptor, copied)
                 self.finish(descriptor, copied)
         finally:
             os.close(descriptor)

@@ -125,3 +125,70 @@ def test_a_new_tree_is_whole_or_not_there(trees, tmp_path, monkeypatch, function
         elif new.exists():
             filesystem.remove_tree(str(new))
     assert found(new) == found(source)
+
+
+LAYOUTS = {
+    "all hole": ([], 1 << 22),
+    "data at both ends": ([(0, b"head"), ((1 << 22) - 4, b"tail")], 1 << 22),
+    "a hole at the end": ([(0, b"x" * 70_000)], 1 << 22),
+    "data between holes": ([(1 << 20, b"mid"), (1 << 21, b"y" * 5000)], 1 << 22),
+    "no hole": ([(0, b"z" * 300_000)], 300_000),
+    "empty": ([], 0),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("seeks", [True, False])
+def test_holes_of_a_copied_file_stay_holes(tmp_path, monkeypatch, layout, seeks):
+    parts, size = LAYOUTS[layout]
+    (tmp_path / "source").mkdir()
+    with open(tmp_path / "source" / "f", "wb") as file:
+        for at, data in parts:
+            file.seek(at)
+            file.write(data)
+        file.truncate(size)
+    before = (tmp_path / "source" / "f").stat()
+    real = os.lseek
+
+    def lseek(file, at, how):
+        if how == os.SEEK_DATA:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return real(file, at, how)
+
+    if not seeks:
+        monkeypatch.setattr(os, "lseek", lseek)
+    filesystem.copy_tree(str(tmp_path / "source"), str(tmp_path / "tree"))
+    filesystem.copy_file(str(tmp_path / "source" / "f"), str(tmp_path / "file"))
+    for copy in (tmp_path / "tree" / "f", tmp_path / "file"):
+        assert copy.read_bytes() == (tmp_path / "source" / "f").read_bytes()
+        assert not seeks or copy.stat().st_blocks <= before.st_blocks
+
+
+@pytest.mark.parametrize(
+    "path", ["/sys/kernel/mm/transparent_hugepage/enabled", "/proc/self/status", "/sys/power/state"]
+)
+def test_a_file_that_the_kernel_makes_up_is_copied_as_it_reads(tmp_path, path):
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        pytest.skip(f"this system has no {path}")
+    filesystem.copy_file(path, str(tmp_path / "copy"))
+    assert len((tmp_path / "copy").read_bytes()) in range(len(content) - 9, len(content) + 9)
+
+
+def test_a_file_that_ends_earlier_than_its_size_says_is_not_filled(tmp_path, monkeypatch):
+    with open(tmp_path / "f", "wb") as file:
+        file.write(b"x" * 5000)
+        file.truncate(1 << 20)
+    real, read = os.read, []
+
+    def short(descriptor, count):
+        if count < 1 << 20 and not read:
+            read.append(1)
+            return real(descriptor, 100)
+        return b"" if read else real(descriptor, count)
+
+    monkeypatch.setattr(os, "read", short)
+    filesystem.copy_file(str(tmp_path / "f"), str(tmp_path / "copy"))
+    assert (tmp_path / "copy").stat().st_size == 100
