@@ -67,7 +67,7 @@ def _run_functions(kwargs: dict[str, Any]) -> Row:
     missing = [each for each in map(_function_name, functions) if each not in __salt__]
     waiting = [each for each in map(_function_name, functions) if is_dry_run() and each not in missing]
     if missing or waiting:
-        reasons = map(_words_of_stub, missing)
+        reasons = map(_words_of, missing)
         comment = " ".join(filter(None, (_missing_comment(missing), *reasons, _waiting_comment(waiting))))
         return failed(name, comment) if missing else would_change(name, comment)
     changes: dict[str, Any] = {}
@@ -100,14 +100,16 @@ def _missing_comment(names: list[str]) -> str:
     return f"Unavailable function{len(names) > 1 or ''}: {', '.join(names)}." if names else ""
 
 
-def _words_of_stub(name: str) -> str:
-    """Return the reason why a provider lacks a function of its interface; "" if no interface has the function.
+def _words_of(name: str) -> str:
+    """Return what there is to say of a function that is not available; "" if nothing.
 
-    The interface provides a stub that raises the reason, and that ``in`` does not find.
+    For a function that a provider lacks, its interface provides a stub that raises the reason, and that ``in`` does
+    not find.
     """
-    stub = __salt__.get(name)
-    if stub is None:
-        return ""
+    try:
+        stub = __salt__[name]
+    except KeyError as missing:
+        return str(getattr(missing.__cause__, "reason", "")).partition("is not available.")[2].strip()
     try:
         stub()
     except CommandExecutionError as error:
@@ -141,7 +143,7 @@ def _call(function: Callable[..., Any], arguments: Any) -> Any:
 
 def _run_one(name: str, **kwargs: Any) -> Row:
     if name not in __salt__:
-        words = _words_of_stub(name)
+        words = _words_of(name)
         return failed(name, f"Module function {name} is not available" + (f": {words}" if words else ""))
     if is_dry_run():
         return would_change(name, f"Module function {name} is set to execute")

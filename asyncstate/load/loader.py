@@ -37,6 +37,8 @@ _ALIKE = 0.75
 loading: ContextVar[bool] = ContextVar("asyncstate_loading", default=False)
 """True while ``__virtual__`` or ``__init__`` of a plugin runs: then a call returns its value, in any thread."""
 
+_APPLIES_TREES = " The functions of 'state' apply or show trees: include the SLS files, or call asyncstate by itself."
+
 
 class _Refusal:
     """A plugin that does not load here. ``names`` are the names under which callers would look for it.
@@ -152,7 +154,8 @@ class LazyLoader:
             return f"'{name}' is not available."
         if not refusals:
             refused = self.borrowed.refusal(module_name) if self.borrowed is not None else ""
-            return refused or f"'{name}' is not available."
+            advice = _APPLIES_TREES if self.kind == "modules" and module_name == "state" else ""
+            return refused or f"'{name}' is not available.{advice}"
         reasons = dict.fromkeys(refusal.reason for refusal in refusals if refusal.reason is not None)
         if not reasons:
             return f"'{module_name}' __virtual__ returned False"

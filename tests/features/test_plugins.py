@@ -51,6 +51,23 @@ def test_what_is_not_there_says_why(tree, module, function, reason, width):
     assert rows["a"]["comment"].startswith(f"State '{function}' was not found in SLS 'a'\nReason: {reason}")
 
 
+@pytest.mark.parametrize("test", [True, False])
+def test_a_function_that_applies_trees_is_refused_with_what_to_do(tree, test):
+    said = "The functions of 'state' apply or show trees: include the SLS files, or call asyncstate by itself."
+    tree.write(
+        {
+            "a.sls": "new: {module.run: [{state.sls: [b]}]}\nold: {module.run: [{name: state.single}]}\n",
+            "b.sls": "{{ salt['state.show_top']() }}",
+        }
+    )
+    rows = tree.report(test=test).rows.values()
+    assert [(row["__id__"], row["result"], row["comment"]) for row in rows] == [
+        ("new", False, f"Unavailable function: state.sls. {said}"),
+        ("old", False, f"Module function state.single is not available: {said}"),
+    ]
+    assert said.rstrip(".") in tree.errors("b")[0].message
+
+
 @pytest.mark.feature("F141")
 def test_virtual_names_and_aliases(tree):
     tree.write(
