@@ -43,8 +43,9 @@ def install(name: str, link: str, path: str, priority: int) -> Row:
     filesystem.require_own_place(link, "update-alternatives")
     if __salt__["alternatives.check_exists"](name, path):
         return unchanged(name, f"Alternative {path} for {name} is already registered") | asked
-    if filesystem.foretells() and not os.path.exists(path):
-        return failed(name, f"Alternative for {name} not installed: {path} does not exist") | asked
+    problem = _refused(link, path) if filesystem.foretells() else ""
+    if problem:
+        return failed(name, f"Alternative for {name} not installed: {problem}") | asked
     if is_dry_run():
         return would_change(name, f"Alternative will be set for {name} to {path} with priority {priority}") | asked
     output = __salt__["alternatives.install"](name, link, path, priority)
@@ -118,6 +119,14 @@ def set_(name: str, path: str) -> Row:
     if __salt__["alternatives.show_current"](name) != path:
         return unchanged(name, f"Alternative for {name} not updated") | {"path": path}
     return changed(name, f"Alternative for {name} set to path {path}", {"path": path}) | {"path": path}
+
+
+def _refused(link: str, path: str) -> str:
+    """Return the reason why update-alternatives does not register a new alternative, "" if it does."""
+    for what, place in (("link", link), ("path", path)):
+        if not os.path.isabs(place):
+            return f"alternative {what} is not absolute as it should be: {place}"
+    return "" if os.path.exists(path) else f"{path} does not exist"
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:

@@ -141,6 +141,22 @@ def test_failures(plugins, fun, arguments, comment):
     assert (row["result"], row["comment"], row["changes"]) == (False, comment, {})
 
 
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"link": "bin/editor"}, "alternative link is not absolute as it should be: bin/editor"),
+        ({"path": "bin/sh"}, "alternative path is not absolute as it should be: bin/sh"),
+        ({"path": "/gone"}, "/gone does not exist"),
+    ],
+)
+def test_a_dry_run_foretells_what_the_program_refuses(plugins, wrong, problem):
+    arguments = {**INSTALL, "path": "/bin/sh", "priority": 1, **wrong}
+    assert plugins.state("alternatives.install", **arguments, test=True)["result"] is None
+    plugins.opts["foresight"] = True
+    row = plugins.state("alternatives.install", **arguments, test=True)
+    assert (row["result"], row["comment"]) == (False, f"Alternative for editor not installed: {problem}")
+
+
 def test_the_last_one_removed(plugins, system):
     system.names["editor"] = {"/bin/ed": 1}
     row = plugins.state("alternatives.remove", name="editor", path="/bin/ed")
