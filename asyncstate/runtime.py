@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord, Selection
     from asyncstate.run.dispatch import Elsewhere
+    from asyncstate.run.earlier_runs import PastRun
     from asyncstate.run.handle import Run
     from asyncstate.run.keeping import PlanRecords
     from asyncstate.run.keywords import RunKeywords
@@ -269,6 +270,12 @@ class StateRuntime:
         return self.planner.top()
 
     # running
+
+    def past_run(self, key: str, value: object) -> PastRun | None:
+        """Return the newest run in the journal whose ``about`` has this value; None if there is none. Blocks."""
+        from asyncstate.run.earlier_runs import PastRun  # noqa: PLC0415 - as in `run`
+
+        return PastRun.about(self.settings.state_dir, key, value)
 
     def shown(self, plan: Plan) -> Plan:
         """Return a copy of a plan for display, without secrets and values that ``no_log`` hides. Do not run it."""

@@ -15,7 +15,7 @@ from asyncstate.dunders import NOT_TOLD
 from asyncstate.errors import Issue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from asyncstate.model.chunk import LowChunk
 
@@ -103,6 +103,20 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     def of(cls, row: Row) -> Outcome:
         """Return the outcome of a row. Equal outcomes share one object: a run keeps one for each node."""
         return _shared(row["result"], bool(row["changes"]), bool(row.get(STATE_RAN, True)), bool(row.get("skip_req")))
+
+    @staticmethod
+    def joint_row(chunk: LowChunk, by_host: Sequence[tuple[str, Outcome]], comment: str) -> Row:
+        """Return the row of a state of other hosts: ``changes`` names the hosts on which it changed something."""
+        results = {each.result for _, each in by_host}
+        return {
+            "name": chunk.name,
+            "result": next((each for each in (False, None) if each in results), True),
+            "changes": {host: "changed" for host, each in by_host if each.changed},
+            "comment": comment,
+            "__id__": chunk.id,
+            "__sls__": chunk.sls,
+            STATE_RAN: any(each.ran for _, each in by_host),
+        }
 
 
 _shared = lru_cache(maxsize=64, typed=True)(Outcome)

@@ -90,9 +90,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     def around(board: Board, signer: Signer, absent: Mapping[str, str]) -> Embedding:
         from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra
-        from asyncstate.services import Embedding
 
-        orchestra = Orchestra(
+        hosts = Orchestra(
             board,
             signer,
             settings,
@@ -101,7 +100,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
             observe=lambda run, function: Said(console, f"{function} ({run})"),
             absent=absent,
         )
-        return Embedding(orchestra=orchestra)
+        return hosts.embedding()
 
     @asynccontextmanager
     async def with_agents() -> AsyncIterator[Embedding]:

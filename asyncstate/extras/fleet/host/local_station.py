@@ -18,7 +18,6 @@ from asyncstate.extras.fleet.subjects import token
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.run.earlier_runs import PastRun
 from asyncstate.runtime import StateRuntime
 from asyncstate.services import Embedding
 
@@ -126,13 +125,10 @@ class LocalPart:
         """Return the events of the part if it has ended before, else None."""
 
         def read() -> Sequence[AnyEvent] | None:
-            found = self._past()
+            found = self._runtime.past_run(_RUN, self._offer.run)
             return found.events() if found is not None and found.is_finished else None
 
         return await anyio.to_thread.run_sync(read)
-
-    def _past(self) -> PastRun | None:
-        return PastRun.about(self._runtime.settings.state_dir, _RUN, self._offer.run)
 
     async def start(
         self, part: Partition, others: Peers, observe: Callable[[AnyEvent], None], *, again: bool
@@ -156,7 +152,7 @@ class LocalPart:
         return {"command": "fleet apply", "sls": list(self._offer.sls), _RUN: self._offer.run}
 
     def _cut_off(self) -> str | None:
-        found = self._past()
+        found = self._runtime.past_run(_RUN, self._offer.run)
         if found is not None and found.is_under_way:
             raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
         if found is None or found.is_finished:

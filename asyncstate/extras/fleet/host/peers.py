@@ -26,7 +26,7 @@ from asyncstate.extras.fleet.protocol import (
     require_fields,
 )
 from asyncstate.logs import get_logger
-from asyncstate.model.result import STATE_RAN, Outcome
+from asyncstate.model.result import Outcome
 
 if TYPE_CHECKING:
     import logging
@@ -72,6 +72,7 @@ class Peers:
         self._verifier = verifier
         self._clock = clock
         self.rows: dict[str, Row] = {}
+        self._by_host: dict[str, list[tuple[str, Outcome]]] = {}
         self._hosts = {number: host for (host, name), number in part.remote.items() if has_row(name)}
         self._arrived: list[tuple[int, Outcome]] = []
         self._known: set[int] = set()
@@ -261,17 +262,11 @@ class Peers:
     def _show(self, number: int, outcome: Outcome, why: str) -> None:
         """Add the outcome of a state to the rows. States of several hosts with one tag share a row."""
         chunk = self._part.plan.elsewhere[number]
-        known = self.rows.get(chunk.tag, {"result": True, "changes": {}, "comment": "", STATE_RAN: False})
-        results = (known["result"], outcome.result)
-        self.rows[chunk.tag] = {
-            "name": chunk.name,
-            "result": next((each for each in (False, None) if each in results), True),
-            "changes": {**known["changes"], **({self._hosts[number]: "changed"} if outcome.changed else {})},
-            "comment": " ".join(each for each in (known["comment"], why) if each),
-            "__id__": chunk.id,
-            "__sls__": chunk.sls,
-            STATE_RAN: known[STATE_RAN] or outcome.ran,
-        }
+        known = self.rows.get(chunk.tag)
+        comment = " ".join(each for each in (known["comment"] if known is not None else "", why) if each)
+        by_host = self._by_host.setdefault(chunk.tag, [])
+        by_host.append((self._hosts[number], outcome))
+        self.rows[chunk.tag] = Outcome.joint_row(chunk, by_host, comment)
 
     async def watch_controller(self) -> None:
         """Give up on other hosts once the run's controller has been silent for the patience of the offer."""

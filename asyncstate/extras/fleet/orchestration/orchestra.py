@@ -25,6 +25,7 @@ from asyncstate.extras.fleet.orchestration.host_queue import HostQueue
 from asyncstate.extras.fleet.orchestration.runners import Runners
 from asyncstate.extras.fleet.protocol import Call, Options, Rollout
 from asyncstate.nearest import nearest
+from asyncstate.services import Embedding
 from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ class Orchestra:
         self._draw = draw
         self._turns = HostQueue()
         self._runners = Runners(self, settings, secrets)
+
+    def embedding(self) -> Embedding:
+        """Return the embedding of a runtime whose states reach these hosts."""
+        return Embedding(orchestra=self)
 
     async def command(
         self,

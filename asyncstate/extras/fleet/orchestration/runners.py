@@ -8,24 +8,38 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import anyio
 import msgspec
 
-from asyncstate.dunders import Orchestra
 from asyncstate.errors import CommandExecutionError
 from asyncstate.nearest import nearest
 from asyncstate.runtime import StateRuntime
-from asyncstate.services import Embedding
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from asyncstate.config import Settings
     from asyncstate.redact import Secrets
+    from asyncstate.services import Embedding
 
 _WAITS: Final = ("timeout", "gather_job_timeout", "show_ip")
 """Salt's arguments about polling hosts, ignored here: hosts give signs of life unasked."""
 
 
-class Hosts(Orchestra, Protocol):
+class Hosts(Protocol):
     """The hosts of the fleet (`asyncstate.extras.fleet.orchestration.orchestra.Orchestra`)."""
+
+    def embedding(self) -> Embedding:
+        """Return the embedding of a runtime whose states reach these hosts."""
+
+    async def command(
+        self,
+        target: object,
+        function: str,
+        arg: Sequence[Any] = (),
+        kwarg: Mapping[str, Any] | None = None,
+        *,
+        kind: str = "glob",
+        deadline: float | None = None,
+    ) -> dict[str, dict[str, Any]]:
+        """Call a function on the matching hosts; return their answers, by host."""
 
     async def present(self, target: Any = "*", kind: str = "glob") -> tuple[list[str], list[str]]:
         """Return the matching hosts that give a sign of life, and the other matching hosts that the fleet ever had."""
@@ -84,8 +98,7 @@ class Runners:
         names = [each.strip() for each in (mods if isinstance(mods, list) else str(mods).split(","))]
         excluded = exclude if isinstance(exclude, list) else str(exclude).split(",") if exclude else []
         inner = msgspec.structs.replace(settings, **changed)
-        embedding = Embedding(orchestra=self._orchestra)
-        async with StateRuntime(inner, secrets=self._secrets, embedding=embedding) as runtime:
+        async with StateRuntime(inner, secrets=self._secrets, embedding=self._orchestra.embedding()) as runtime:
             plan = await runtime.compile(names, saltenv=saltenv, exclude=excluded)
             about = {"command": "fleet orchestrate", "sls": names}
             async with runtime.run(plan, about=about, events=False, lock=False) as run:

@@ -12,7 +12,7 @@ from asyncstate import filesystem
 from asyncstate.errors import RenderError
 from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames
-from asyncstate.sources.fileclient import Listing, LocalFileClient
+from asyncstate.sources.fileclient import LocalFileClient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,9 +70,21 @@ class StreamFiles(LocalFileClient):
         """Return the dotted names of every SLS of an environment, sorted."""
         return self._of(saltenv).states
 
-    def _listing(self, saltenv: str) -> Listing:
-        found = self._of(saltenv)
-        return Listing(found.files, found.dirs, found.empty_dirs, found.links)
+    def list_files(self, saltenv: str) -> list[str]:
+        """Return the paths of every file of an environment, sorted."""
+        return self._of(saltenv).files
+
+    def list_dirs(self, saltenv: str) -> list[str]:
+        """Return the paths of every folder of an environment, sorted."""
+        return self._of(saltenv).dirs
+
+    def list_empty_dirs(self, saltenv: str) -> list[str]:
+        """Return the paths of every empty folder of an environment, sorted."""
+        return self._of(saltenv).empty_dirs
+
+    def list_symlinks(self, saltenv: str) -> dict[str, str]:
+        """Return the links of an environment, each with its target."""
+        return self._of(saltenv).links
 
     def _of(self, saltenv: str) -> frames.Listing:
         if saltenv not in self._all:

@@ -263,13 +263,13 @@ def test_two_agents_do_not_serve_one_host(tmp_path):
 
 
 async def test_a_run_that_is_under_way_does_not_begin_anew(settings):
-    class UnderWay(LocalPart):
-        def _past(self):
+    class UnderWay(StateRuntime):
+        def past_run(self, key, value):
             return PastRun(None, RunEntry(id="j1", begun=0.0, ending=UNDER_WAY))
 
-    async with StateRuntime(settings["db1"]) as runtime:
+    async with UnderWay(settings["db1"]) as runtime:
         plan = await runtime.compile(["app"], remote=True)
-        part = UnderWay(runtime, Offer(run="r", host="db1"), plan)
+        part = LocalPart(runtime, Offer(run="r", host="db1"), plan)
         with pytest.raises(FleetError, match=r"j1 .* still under way"):
             await part.start(None, None, lambda _: None, again=True)
 
