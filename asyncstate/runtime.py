@@ -271,7 +271,7 @@ class StateRuntime:
 
     # running
 
-    def past_run(self, key: str, value: object) -> PastRun | None:
+    def past_run(self, key: str, value: str) -> PastRun | None:
         """Return the newest run in the journal whose ``about`` has this value; None if there is none. Blocks."""
         from asyncstate.run.earlier_runs import PastRun  # noqa: PLC0415 - as in `run`
 

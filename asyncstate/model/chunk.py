@@ -144,7 +144,59 @@ def texts_in(value: Any, *, keys: bool = False) -> Iterator[str]:
                     waiting.append(key)
 
 
-class LowChunk(msgspec.Struct, frozen=True, gc=False):
+class Declared:
+    """A state by its names, and the place of its declaration: for types with these fields."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def state(self) -> str:
+            """The state module."""
+
+        @property
+        def fun(self) -> str:
+            """The function of the module."""
+
+        @property
+        def id(self) -> str:
+            """The ID of the declaration."""
+
+        @property
+        def name(self) -> str:
+            """The name, one of several if the declaration has ``names``."""
+
+        @property
+        def sls(self) -> str:
+            """The SLS."""
+
+        @property
+        def file(self) -> str:
+            """The file of the SLS, "" if unknown."""
+
+        @property
+        def line(self) -> int:
+            """The line of the declaration, before rendering; 0 if unknown."""
+
+    @property
+    def tag(self) -> str:
+        """The key of the state's row."""
+        return state_tag(self.state, self.id, self.name, self.fun)
+
+    @property
+    def place(self) -> str:
+        """``sls:id (file:line)``, for messages; unknown parts are left out."""
+        where = self.where
+        return f"{self.sls}:{self.id} ({where})" if where else f"{self.sls}:{self.id}"
+
+    @property
+    def where(self) -> str:
+        """``file:line``, as far as known."""
+        return file_line(self.file, self.line)
+
+
+class LowChunk(Declared, msgspec.Struct, frozen=True, gc=False):
     """One call of one state function, as the compiler produces it.
 
     ``index`` is the position in serial order and breaks every tie. ``args`` holds all arguments of the state in the SLS
@@ -180,16 +232,6 @@ class LowChunk(msgspec.Struct, frozen=True, gc=False):
             return self.declared
         id_ = self.id.removeprefix(LISTENER) if self.fun == MOD_WATCH else self.id
         return self.declared.of(id_, self.state)
-
-    @property
-    def place(self) -> str:
-        """``sls:id (file:line)``, for messages."""
-        return place_text(self.sls, self.id, self.file, self.line)
-
-    @property
-    def where(self) -> str:
-        """``file:line``, as far as known."""
-        return file_line(self.file, self.line)
 
     @property
     def own_args(self) -> dict[str, Any]:
@@ -234,12 +276,6 @@ def has_slot(values: Iterable[Any]) -> bool:
                 if any(isinstance(part, str) and part.startswith(SLOT) for part in parts):
                     return True
     return False
-
-
-def place_text(sls: str, id_: str, file: str, line: int) -> str:
-    """Return where a state is declared, ``sls:id (file:line)``; unknown parts are left out."""
-    where = file_line(file, line)
-    return f"{sls}:{id_} ({where})" if where else f"{sls}:{id_}"
 
 
 def file_line(file: str, line: int) -> str:

@@ -164,6 +164,12 @@ class Plan(msgspec.Struct, frozen=True):
         """The members of each transaction. They run one at a time, in serial order, without edges between them."""
         return tuple(node.members for node in self.nodes[len(self.chunks) :] if node.transaction)
 
+    @property
+    def checks(self) -> dict[int, int]:
+        """The CHECK node of each chunk that has one."""
+        others = range(len(self.chunks), len(self.nodes))
+        return {self.nodes[each].chunk: each for each in others if self.nodes[each].kind is NodeKind.CHECK}
+
     def each_edge(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Yield the edges, each once with its sources, then the contingent ones."""
         for before, after, sources, _ in self.dag.joined():
@@ -188,11 +194,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     def calls_of(self, chunk: int) -> tuple[int, ...]:
         """Return the nodes that call a chunk in its place: its own and, if it has one, its check."""
-        others = range(len(self.chunks), len(self.nodes))
-        checks = (
-            each for each in others if self.nodes[each].kind is NodeKind.CHECK and self.nodes[each].chunk == chunk
-        )
-        return (chunk, *checks)
+        check = self.checks.get(chunk)
+        return (chunk,) if check is None else (chunk, check)
 
     def chunks_of(self, node: int) -> tuple[int, ...]:
         """Return the numbers of the chunks that a CHUNK, CHECK or LISTENER node calls, or a GROUP joins."""
@@ -217,7 +220,7 @@ class Plan(msgspec.Struct, frozen=True):
             for index, requisites in enumerate(self.requisites)
             if any(requisite.kind is RequisiteKind.PREREQ for requisite in requisites)
         }
-        checked = {node.chunk for node in self.nodes[len(self.chunks) :] if node.kind is NodeKind.CHECK}
+        checked = self.checks
         places = [
             (self.rank[number], node.chunk)
             for number, node in enumerate(self.nodes)

@@ -2,7 +2,7 @@ import functools
 
 import pytest
 
-from asyncstate.model.chunk import Lines, LowChunk, fresh, place_text, texts_in
+from asyncstate.model.chunk import Lines, LowChunk, fresh, texts_in
 
 
 def chunk(**changes):
@@ -38,7 +38,7 @@ def test_tag_function_and_place():
     assert chunk().place == "s:a"
     assert chunk(file="/s.sls").place == "s:a (/s.sls)"
     assert chunk(file="/s.sls", declared=4).place == "s:a (/s.sls:4)"
-    assert place_text("s", "a", "", 4) == "s:a"
+    assert chunk(declared=4).place == "s:a"
 
 
 def test_lines_are_looked_up_when_asked_for_and_make_no_difference():

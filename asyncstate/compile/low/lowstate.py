@@ -10,7 +10,7 @@ from copy import copy as copied
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.load.plugin import described
-from asyncstate.model.chunk import place_text, state_tag
+from asyncstate.model.chunk import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ UNSET: Any = object()
 """The state has no ``order``, which differs from an ``order`` of null."""
 
 
-class Draft:
+class Draft(Declared):
     """A chunk while the graph is built: like LowChunk, but its place in the serial order is not known yet.
 
     ``order`` is the value in high data, ``fraction`` what the position within ``names`` adds to it, ``automatic``
@@ -75,11 +75,6 @@ class Draft:
         self.lines: Lines | None = None
 
     @property
-    def tag(self) -> str:
-        """The state tag."""
-        return state_tag(self.state, self.id, self.name, self.fun)
-
-    @property
     def line(self) -> int:
         """The line of the declaration, before rendering."""
         return self.line_of()
@@ -87,11 +82,6 @@ class Draft:
     def line_of(self, argument: str | None = None) -> int:
         """Return the line of an argument, or that of the declaration."""
         return self.lines.of(self.id, self.state, argument) if self.lines is not None else 0
-
-    @property
-    def place(self) -> str:
-        """``sls:id (file:line)``, for messages."""
-        return place_text(self.sls, self.id, self.file, self.line)
 
     def low(self) -> dict[str, Any]:
         """Return low data for code that only reads it: a new dict, whose values are shared."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import msgspec
 
 from asyncstate.extras.fleet.errors import MessageRefused, ValueTooLarge
-from asyncstate.model.chunk import place_text, state_tag
+from asyncstate.model.chunk import Declared
 from asyncstate.model.encode import encoded, plain
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
 
@@ -36,6 +36,11 @@ _MOST_VALUES: Final = 2 << 20
 _OPENINGS: Final = (b",", b"[", b"{")
 """Each value but the first follows one of these, or is the value of a key that does."""
 _ZLIB: Final = b"\x78"
+
+ORDER: Final = "fleet_order"
+"""The argument of a state, and the source of edges: its place in the order of a run across hosts."""
+LANE: Final = "fleet_lane"
+"""The argument of a state, and the source of edges: lanes whose places all hosts of a run share."""
 
 
 class Signer(Protocol):
@@ -104,7 +109,7 @@ class Offer(_Message, frozen=True, kw_only=True, omit_defaults=True):
     call: Call | None = None
 
 
-class State(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class State(Declared, msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The public part of a host's state: its names for requisites, and the place of its declaration."""
 
     state: str
@@ -115,16 +120,6 @@ class State(msgspec.Struct, frozen=True, array_like=True, gc=False):
     file: str = ""
     line: int = 0
     included_from: tuple[str, ...] = ()
-
-    @property
-    def tag(self) -> str:
-        """The key of the state's row."""
-        return state_tag(self.state, self.id, self.name, self.fun)
-
-    @property
-    def place(self) -> str:
-        """``sls:id (file:line)``, for messages."""
-        return place_text(self.sls, self.id, self.file, self.line)
 
 
 class Mistake(msgspec.Struct, frozen=True, array_like=True, gc=False):

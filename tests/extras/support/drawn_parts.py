@@ -13,6 +13,7 @@ from trees import compiler
 from asyncstate.errors import CompileError, CycleError
 from asyncstate.extras.fleet.host import partition
 from asyncstate.extras.fleet.join.join import join
+from asyncstate.model import extension
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
 
@@ -27,7 +28,7 @@ ACROSS = (
     ),
 )
 """How a tree is drawn, and further arguments of its first states."""
-PATCHED = ((partition, "SET_FROM"),)
+PATCHED = ((extension, "SET_FROM"),)
 """Numbers from which on states go through a SET."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.dunders import __context__, __salt__, make_row
+from asyncstate.dunders import __context__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
 
 if TYPE_CHECKING:
@@ -51,4 +51,5 @@ def _says_failed(value: Any) -> bool:
 
 
 def _answered(name: str, value: Any, status: int) -> Row:
-    return make_row(name, f"{name} was called", {"ret": value, "retcode": status}, result=not status)
+    answer = {"ret": value, "retcode": status}
+    return {"name": name, "changes": answer, "result": not status, "comment": f"{name} was called"}

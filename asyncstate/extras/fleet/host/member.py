@@ -33,7 +33,6 @@ from asyncstate.extras.fleet.protocol import (
     require_fields,
 )
 from asyncstate.logs import get_logger
-from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
 
 if TYPE_CHECKING:
@@ -404,7 +403,7 @@ class Member:
 
 def _tell_past(plan: Plan, prepared: Prepared, others: Peers, events: Sequence[AnyEvent]) -> None:
     """Send the outcomes of an earlier run of the part to the hosts that wait for them."""
-    checks = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
+    checks = plan.checks
     nodes = {(prepared.shown.tag(chunk.tag), False): chunk.index for chunk in plan.chunks}
     nodes |= {(prepared.shown.tag(plan.chunks[chunk].tag), True): node for chunk, node in checks.items()}
     ended: dict[int, Outcome] = {}

@@ -17,11 +17,11 @@ from asyncstate.errors import CompileError, Issue
 from asyncstate.extras.fleet.join.blocked import without_blocked
 from asyncstate.extras.fleet.join.joined_graph import JoinedGraph
 from asyncstate.extras.fleet.join.targets import Need, Place, Resolver, file_of
-from asyncstate.extras.fleet.protocol import Barrier, Go, RemoteState, Wait
+from asyncstate.extras.fleet.protocol import ORDER, Barrier, Go, RemoteState, Wait
 from asyncstate.extras.fleet.rollout.admission import turns_of
 from asyncstate.model.dag import Dag
 from asyncstate.model.encode import encoded
-from asyncstate.model.requisite import FLEET_ORDER, RequisiteKind
+from asyncstate.model.requisite import RequisiteKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -129,7 +129,7 @@ def _at_barriers(ordered: Mapping[int, list[Place]], canaries: Collection[str]) 
         for place in places:
             if first is not None and place[0] in canaries and place[0] not in told:
                 told.add(place[0])
-                yield place, first, FLEET_ORDER
+                yield place, first, ORDER
         first = first or next((place for place in places if place[0] not in canaries), None)
 
 

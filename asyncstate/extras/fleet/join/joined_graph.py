@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from asyncstate.errors import CycleError, Issue
 from asyncstate.extras.fleet.join.targets import SHOWN, file_of
-from asyncstate.extras.fleet.protocol import TESTED
+from asyncstate.extras.fleet.protocol import ORDER, TESTED
 from asyncstate.model.dag import Dag
-from asyncstate.model.requisite import FLEET_ORDER, RequisiteKind
+from asyncstate.model.requisite import RequisiteKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ _PREREQ, _PREREQUIRED, _LISTEN = (
     each.value for each in (RequisiteKind.PREREQ, RequisiteKind.PREREQUIRED, RequisiteKind.LISTEN)
 )
 REQUISITES = frozenset(kind.value for kind in RequisiteKind)
-_SAID = REQUISITES | {FLEET_ORDER}
+_SAID = REQUISITES | {ORDER}
 
 
 def ordered_states(plans: Mapping[str, HostPlan]) -> dict[int, list[Place]]:
@@ -72,9 +72,9 @@ class JoinedGraph:
         for earlier, later in itertools.pairwise(self.ordered.values()):
             barrier = self._dag.add_node()
             for state in earlier:
-                self._dag.add(self._node(state), barrier, FLEET_ORDER)
+                self._dag.add(self._node(state), barrier, ORDER)
             for state in later:
-                self._dag.add(barrier, self._node(state), FLEET_ORDER)
+                self._dag.add(barrier, self._node(state), ORDER)
 
     def _node(self, place: Place) -> int:
         return self._first[place[0]] + place[1]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.chunk import file_line
+from asyncstate.extras.fleet.protocol import LANE, ORDER
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
+from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.picture import Picture
 from asyncstate.report.summary import describe_tag
 
@@ -31,7 +31,7 @@ class _Nodes:
             self._first[host] = len(self.picture.nodes)
             labels = self._labels[host]
             for label, each in zip(labels, plan.states, strict=True):
-                self.picture.add(label, NodeKind.CHUNK, host, file_line(each.file, each.line))
+                self.picture.add(label, NodeKind.CHUNK, host, each.where)
             checks = {node: chunk for chunk, node in plan.checks}
             for node in range(len(labels), plan.nodes):
                 chunk = checks.get(node)
@@ -95,16 +95,16 @@ def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture
 def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str, go: Go) -> None:
     """Add the edges of lanes and barriers."""
     for after, before in go.follows:
-        edges.setdefault((nodes.node(host, before), nodes.node(host, after)), []).append(FLEET_LANE)
+        edges.setdefault((nodes.node(host, before), nodes.node(host, after)), []).append(LANE)
     for after, place in go.remote_follows:
         remote = go.remote[place]
-        edges.setdefault((nodes.node(remote.host, remote.chunk), nodes.node(host, after)), []).append(FLEET_LANE)
+        edges.setdefault((nodes.node(remote.host, remote.chunk), nodes.node(host, after)), []).append(LANE)
     for barrier in go.barriers:
         node = nodes.barrier(host, barrier.order)
         for before in barrier.before:
-            edges.setdefault((nodes.node(host, before), node), []).append(FLEET_ORDER)
+            edges.setdefault((nodes.node(host, before), node), []).append(ORDER)
         for after in barrier.after:
-            edges.setdefault((node, nodes.node(host, after)), []).append(FLEET_ORDER)
+            edges.setdefault((node, nodes.node(host, after)), []).append(ORDER)
 
 
 def graph_data(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge: bool = True) -> dict[str, Any]:
