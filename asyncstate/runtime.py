@@ -279,7 +279,11 @@ class StateRuntime:
 
     def shown(self, plan: Plan) -> Plan:
         """Return a copy of a plan for display, without secrets and values that ``no_log`` hides. Do not run it."""
-        return RedactedPlan(plan, self.secrets).plan
+        return self.redacted(plan).plan
+
+    def redacted(self, plan: Plan) -> RedactedPlan:
+        """Return the view of a plan that names its states, and shows texts and events, without secrets."""
+        return RedactedPlan(plan, self.secrets)
 
     def record(
         self,
@@ -297,8 +301,7 @@ class StateRuntime:
         cannot be read or made.
         """
         recorder = self._records().recorder
-        shown = RedactedPlan(plan, self.secrets)
-        return recorder(plan, shown, selection, failhard=failhard, make_key=make_key).record()
+        return recorder(plan, self.redacted(plan), selection, failhard=failhard, make_key=make_key).record()
 
     def hold(self, plan: Plan, named: Iterable[str] = ()) -> Plan:
         """Pin the files of the tree that a plan uses to their present content; return the plan to record and run.

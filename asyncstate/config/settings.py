@@ -233,16 +233,23 @@ class Settings(msgspec.Struct, kw_only=True):
             try:
                 re.compile(regex)
             except re.error as error:
-                place = prefix_of(self.origins.get("file_ignore_regex", ""))
-                raise ConfigError(f"{place}file_ignore_regex: {regex!r} is not a regular expression: {error}") from None
+                raise self.wrong("file_ignore_regex", f"{regex!r} is not a regular expression: {error}") from None
         if self.extra:
             self._validate_extras()
         for option in ROOT_OPTIONS:
             origin = self.origins.get(option, "")
-            if option == "pillar_roots" and origin_file(origin):
+            if option == "pillar_roots" and self.file_of(option):
                 continue
             for saltenv, roots in getattr(self, option).items():
                 check_roots(option, saltenv, roots, origin)
+
+    def file_of(self, option: str) -> str:
+        """Return the file that an option comes from; "" if it comes from elsewhere."""
+        return origin_file(self.origins.get(option, ""))
+
+    def wrong(self, option: str, message: str) -> ConfigError:
+        """Return the error that an option is wrong, which names its source."""
+        return ConfigError(f"{prefix_of(self.origins.get(option, ''))}{option}: {message}")
 
     def of(self, kind: type[Extended]) -> Extended:
         """Return the options that an extra declares, from `extra`. Raises ConfigError for a value of the wrong type."""
@@ -258,7 +265,7 @@ class Settings(msgspec.Struct, kw_only=True):
 
         for kind in extend.settings():
             if not self.extra.keys().isdisjoint(kind.__struct_fields__):
-                self.of(kind).validate(self.origins)
+                self.of(kind).validate(self)
 
     def pillar_with(self, more: dict[str, Any]) -> dict[str, Any]:
         """Return the configured pillar with other data merged over it, as the settings say."""

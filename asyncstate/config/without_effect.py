@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.config.settings import user_name
-from asyncstate.config.values import origin_file
 from asyncstate.errors import Issue
 from asyncstate.model.rules import CODES
 
@@ -98,7 +97,7 @@ def without_effect(settings: Settings) -> Iterator[Issue]:
     given: Mapping[str, Any] = {**settings.extra, "ext_pillar": settings.ext_pillar}
     for option, value in given.items():
         if option in INSTEAD and _differs(option, value) and rule not in settings.ignore_rules:
-            file = origin_file(settings.origins.get(option, ""))
+            file = settings.file_of(option)
             yield Issue(f"the option {option} has no effect", file, 0, INSTEAD[option], rule, code=CODE)
 
 

@@ -179,6 +179,10 @@ class Declared:
         def line(self) -> int:
             """The line of the declaration, before rendering; 0 if unknown."""
 
+        @property
+        def included_from(self) -> tuple[str, ...]:
+            """The SLS that include its SLS."""
+
     @property
     def tag(self) -> str:
         """The key of the state's row."""

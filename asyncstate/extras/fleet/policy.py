@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.config.values import convert, origin_file, prefix_of
-from asyncstate.errors import ConfigError
+from asyncstate.config.values import convert
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from asyncstate.config import Settings
 
 OPTION = "fleet_policy"
 
@@ -34,13 +35,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 _FIELDS = {field.name: field.type for field in msgspec.structs.fields(Policy) if field.name != "where"}
 
 
-def policy_of(given: Mapping[Any, Any], origin: str = "") -> Policy:
-    """Return the policy that an option says. Raises ConfigError: a slip in a name is no permission."""
+def policy_of(given: Mapping[Any, Any], settings: Settings) -> Policy:
+    """Return the policy that the option of these settings says. Raises ConfigError: a slip is no permission."""
     for name in given:
         if name not in _FIELDS:
             near = nearest(str(name), _FIELDS)
             hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(_FIELDS)}."
-            raise ConfigError(f"{prefix_of(origin)}{OPTION}: there is no setting {name!r}. {hint}")
+            raise settings.wrong(OPTION, f"there is no setting {name!r}. {hint}")
+    origin = settings.origins.get(OPTION, "")
     values = {name: convert(f"{OPTION}: {name}", value, _FIELDS[name], origin) for name, value in given.items()}
-    place = origin_file(origin)
+    place = settings.file_of(OPTION)
     return Policy(**values, where=f"{OPTION} in {place}" if place else OPTION)

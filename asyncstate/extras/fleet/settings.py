@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
+from asyncstate.config.values import convert
+from asyncstate.errors import ConfigError, FleetError
 from asyncstate.extras.fleet.policy import OPTION, Policy, policy_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from asyncstate.config import Settings
 
 
 _COUNT: Final = r"\s*([0-9]{1,9}|(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%)\s*$"
@@ -27,6 +29,14 @@ SomeHosts = (
 """A number of hosts, or a percentage of all, that is not 0."""
 
 
+def require_number(option: str, text: str, kind: Any) -> None:
+    """Raise FleetError, which names the option, if a text is none of a kind: `Hosts` or `SomeHosts`."""
+    try:
+        convert(option, text, kind, "")
+    except ConfigError as error:
+        raise FleetError(str(error)) from None
+
+
 class FleetSettings(msgspec.Struct, kw_only=True):
     """Options of roll-outs, and what a host lets operators do."""
 
@@ -35,9 +45,9 @@ class FleetSettings(msgspec.Struct, kw_only=True):
     fleet_lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     fleet_policy: dict[str, Any] = {}
 
-    def validate(self, origins: Mapping[str, str]) -> None:
+    def validate(self, settings: Settings) -> None:
         """Raise ConfigError, which names the origin of the option, for a policy without a meaning."""
-        policy_of(self.fleet_policy, origins.get(OPTION, ""))
+        policy_of(self.fleet_policy, settings)
 
     @staticmethod
     def schemas() -> dict[str, type[msgspec.Struct]]:

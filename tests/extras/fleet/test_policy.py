@@ -10,12 +10,12 @@ from asyncstate.extras.manual.schemas import schema
 
 
 def test_what_is_not_given_allows_everything():
-    assert policy_of({}) == Policy()
+    assert policy_of({}, Settings()) == Policy()
 
 
 def test_what_is_given():
     given = {"allow_sls": ["web.*"], "allow_functions": [], "deny_test_false": True, "deny_pillar": True}
-    assert policy_of(given, "file /etc/asyncstate/config.yaml") == Policy(
+    assert policy_of(given, Settings(origins={"fleet_policy": "file /etc/asyncstate/config.yaml"})) == Policy(
         allow_sls=("web.*",),
         allow_functions=(),
         deny_test_false=True,
@@ -40,7 +40,7 @@ def test_what_is_given():
 )
 def test_a_slip_is_told(given, words):
     with pytest.raises(ConfigError, match="^" + words.replace("'?", "'\\?")):
-        policy_of(given)
+        policy_of(given, Settings())
 
 
 def test_a_slip_in_a_file_is_told_with_the_file(tmp_path):

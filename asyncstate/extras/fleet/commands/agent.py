@@ -112,14 +112,14 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
     from asyncstate.extras.fleet.host.local_station import Gate, LocalStation, RunFiles
     from asyncstate.extras.fleet.logbook import Logbook
     from asyncstate.extras.fleet.nats.board import NatsBoard
-    from asyncstate.extras.fleet.policy import OPTION, policy_of
+    from asyncstate.extras.fleet.policy import policy_of
     from asyncstate.extras.fleet.readiness import tell_ready
     from asyncstate.extras.fleet.settings import FleetSettings
     from asyncstate.extras.fleet.signing import OperatorVerifier
     from asyncstate.services import Embedding
 
     given = settings.of(FleetSettings).fleet_policy | _policy_options(options)
-    allowed = policy_of(given, settings.origins.get(OPTION, ""))
+    allowed = policy_of(given, settings)
     logbook = Logbook(own.name, os.urandom(8).hex())
 
     def ready() -> None:

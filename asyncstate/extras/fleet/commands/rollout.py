@@ -77,13 +77,13 @@ def lanes_of(options: dict[str, Any]) -> dict[str, int]:
 
 def _require_count(option: str, text: str | None, wanted: Any) -> None:
     """Raise UsageError for a text that is not a number of hosts, before any host is asked."""
-    from asyncstate.config.values import convert
-    from asyncstate.errors import ConfigError
+    from asyncstate.errors import FleetError
+    from asyncstate.extras.fleet.settings import require_number
 
     try:
         if text:
-            convert(option, text, wanted, "")
-    except ConfigError as error:
+            require_number(option, text, wanted)
+    except FleetError as error:
         raise click.UsageError(str(error)) from None
 
 

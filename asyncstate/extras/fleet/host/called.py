@@ -7,12 +7,12 @@ templates, or inside of functions, are not found. A call for an operator is a st
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.extras.fleet.host.call import FUNCTION
 
 if TYPE_CHECKING:
-    from asyncstate.model.chunk import LowChunk
+    from collections.abc import Iterator, Mapping
 
 COMMAND: Final = "cmd.run"
 """The function that the commands of ``onlyif``, ``unless`` and ``check_cmd`` count as."""
@@ -20,7 +20,30 @@ _CONDITIONS: Final = ("onlyif", "unless", "check_cmd")
 _SLOT: Final = re.compile(r"__slot__:\w+:\s*([\w.]+)")
 
 
-def functions_of(chunk: LowChunk) -> dict[str, str]:
+class Calling(Protocol):
+    """A state of a plan, by what its declaration may name functions in."""
+
+    @property
+    def state(self) -> str:
+        """Its module."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def function(self) -> str:
+        """Its own function, with its module."""
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """Its arguments."""
+
+    def texts(self, *, keys: bool = False) -> Iterator[str]:
+        """Yield its name and every text in its arguments."""
+
+
+def functions_of(chunk: Calling) -> dict[str, str]:
     """Return the functions that a state calls, each with the argument that names it, "" for the state itself."""
     found = {str(chunk.name) if chunk.function == FUNCTION else chunk.function: ""}
     for condition in _CONDITIONS:

@@ -17,7 +17,6 @@ from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.subjects import token
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
-from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.runtime import StateRuntime
 from asyncstate.services import Embedding
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from asyncstate.config import Settings
-    from asyncstate.extras.fleet.host.partition import Partition
+    from asyncstate.extras.fleet.host.partition import Partition, Shown
     from asyncstate.extras.fleet.host.peers import Peers
     from asyncstate.extras.fleet.host.station import Running
     from asyncstate.extras.fleet.protocol import Offer
@@ -109,13 +108,13 @@ class LocalPart:
 
     def __init__(self, runtime: StateRuntime, offer: Offer, plan: Plan) -> None:
         self.plan: Plan = plan
-        self.shown: RedactedPlan = RedactedPlan(plan, runtime.secrets)
+        self.shown: Shown = runtime.redacted(plan)
         self._runtime = runtime
         self._offer = offer
 
     def rename(self, plan: Plan) -> None:
         """Replace the plan by one that differs in the names of files only."""
-        self.plan, self.shown = plan, RedactedPlan(plan, self._runtime.secrets)
+        self.plan, self.shown = plan, self._runtime.redacted(plan)
 
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""

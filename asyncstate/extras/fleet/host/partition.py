@@ -5,7 +5,7 @@ Plan ──host_plan──▶ HostPlan ──(join)──▶ Go ──part_of─
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -18,16 +18,30 @@ from asyncstate.model.plan import Plan
 from asyncstate.model.requisite import RequisiteKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from asyncstate.extras.fleet.protocol import Barrier, Go, RemoteState, Wait
-    from asyncstate.model.chunk import LowChunk
-    from asyncstate.redact.redacted_plan import RedactedPlan
+    from asyncstate.model.chunk import Declared
 
 
-def host_plan(
-    plan: Plan, shown: RedactedPlan, *, run: str, host: str, nonce: str, exclude: Iterable[str] = ()
-) -> HostPlan:
+class Shown(Protocol):
+    """A plan as shown to others, without secrets; different states have different names."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the shown plan."""
+
+    def chunk(self, chunk: Any, tag: str) -> Declared:
+        """Return the chunk of a (true) tag with the names that are shown."""
+
+    def tag(self, tag: str) -> str:
+        """Return a (true) tag as it is shown."""
+
+    def text(self, text: str) -> str:
+        """Return a text without secrets."""
+
+
+def host_plan(plan: Plan, shown: Shown, *, run: str, host: str, nonce: str, exclude: Iterable[str] = ()) -> HostPlan:
     """Return the public part of a plan: names, places and edges, without arguments and secrets.
 
     ``exclude`` are the exclusions of the run.
@@ -51,16 +65,16 @@ def host_plan(
         checks=tuple(plan.checks.items()),
         orders=tuple((chunk.index, chunk.args[ORDER]) for chunk in plan.chunks if ORDER in chunk.args),
         unfit=tuple(each for each in exclude if fits_nothing(each, typed=True) in warned),
-        lanes=tuple((chunk.index, shown.text(lane)) for chunk in plan.chunks for lane in _lanes(chunk)),
+        lanes=tuple((chunk.index, shown.text(lane)) for chunk in plan.chunks for lane in _lanes(chunk.args)),
     )
 
 
-def _lanes(chunk: LowChunk) -> list[str]:
-    named = chunk.args.get(LANE, [])
+def _lanes(args: Mapping[str, Any]) -> list[str]:
+    named = args.get(LANE, [])
     return sorted(set(named)) if isinstance(named, list) else [named]
 
 
-def _state(shown: LowChunk, chunk: LowChunk) -> State:
+def _state(shown: Declared, chunk: Declared) -> State:
     return State(
         chunk.state, chunk.fun, shown.id, str(shown.name), shown.sls, chunk.file, chunk.line, chunk.included_from
     )
@@ -82,7 +96,7 @@ class Partition(msgspec.Struct, frozen=True):
     before: dict[int, tuple[int, ...]] = {}
 
 
-def partition_of(plan: Plan, shown: RedactedPlan, go: Go, *, can_watch: Callable[[str], bool]) -> Partition:
+def partition_of(plan: Plan, shown: Shown, go: Go, *, can_watch: Callable[[str], bool]) -> Partition:
     """Return the plan with REMOTE nodes for the states of other hosts in a go.
 
     ``can_watch`` returns whether a state module has ``mod_watch``: without it, a watch becomes a require, as always.

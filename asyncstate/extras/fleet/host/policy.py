@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from asyncstate.extras.fleet.host.called import functions_of
+from asyncstate.extras.fleet.host.called import Calling, functions_of
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from asyncstate.extras.fleet.policy import Policy
     from asyncstate.extras.fleet.protocol import Offer
-    from asyncstate.model.chunk import LowChunk
+
+_Chunk = TypeVar("_Chunk", bound=Calling)
 
 
 def refusals_of_offer(policy: Policy, offer: Offer) -> list[str]:
@@ -35,9 +36,9 @@ def refusal_of_sls(policy: Policy, sls: str) -> str:
     return _outside(policy, f"the SLS {sls}", sls, policy.allow_sls, "allow_sls")
 
 
-def refusals_of_plan(policy: Policy, chunks: Iterable[LowChunk]) -> list[tuple[str, LowChunk]]:
+def refusals_of_plan(policy: Policy, chunks: Iterable[_Chunk]) -> list[tuple[str, _Chunk]]:
     """Return the reasons not to run a compiled plan, for each function the first state that calls it."""
-    refused: dict[str, LowChunk] = {}
+    refused: dict[str, _Chunk] = {}
     if policy.allow_functions is not None:
         for chunk in chunks:
             for name, within in functions_of(chunk).items():

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
-    from asyncstate.extras.fleet.host.partition import Partition
+    from asyncstate.extras.fleet.host.partition import Partition, Shown
     from asyncstate.extras.fleet.host.peers import Peers
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
-    from asyncstate.redact.redacted_plan import RedactedPlan
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,7 +69,7 @@ class Prepared(Protocol):
         """The plan, with its requisites on other hosts unresolved."""
 
     @property
-    def shown(self) -> RedactedPlan:
+    def shown(self) -> Shown:
         """The plan as shown to others, without secrets."""
 
     def can_watch(self, module: str) -> bool:

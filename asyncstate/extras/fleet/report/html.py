@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.extras.fleet.report.profile import FleetProfile
     from asyncstate.model.result import HostResult
-    from asyncstate.report.profile import Timing
 
 Numbers = dict[str, dict[str, int]]
 """The numbers of states on the page, by host and tag."""
@@ -74,7 +73,7 @@ def place_hosts(data: PageData, numbers: Numbers, profile: FleetProfile) -> None
         if host in begins:
             data.place_bars(of_host, profile.hosts[host].finished, begins[host])
     for step in profile.critical_path():
-        number = numbers.get(step.host, {}).get(step.timing.tag)
+        number = numbers.get(step.host, {}).get(step.tag)
         if number is not None:
             data.states[number].critical = True
 
@@ -99,10 +98,10 @@ def _edges(
         for before, after, sources in plan.each_edge():
             yield node_of[before], node_of[after], sources, (), False
     known = {number for number, host in enumerate(data.hosts) if host in drawn}
-    for number, timing, by in _releases(numbers, profile):
+    for number, by, because, resources in _releases(numbers, profile):
         across = data.states[number].host != data.states[by].host
         if across or data.states[number].host not in known:
-            yield by, number, timing.because, timing.resources, across
+            yield by, number, because, resources, across
 
 
 def _nodes(data: PageData, numbers: Numbers, host: str, plan: HostPlan) -> Iterator[int]:
@@ -120,15 +119,15 @@ def _nodes(data: PageData, numbers: Numbers, host: str, plan: HostPlan) -> Itera
         yield number
 
 
-def _releases(numbers: Numbers, profile: FleetProfile) -> Iterator[tuple[int, Timing, int]]:
-    """Yield for each state that waited for another its number, its times, and the number of the last one awaited."""
+def _releases(numbers: Numbers, profile: FleetProfile) -> Iterator[tuple[int, int, Sequence[str], Sequence[str]]]:
+    """Yield for each state that waited its number, that of the last one awaited, and the sources and resources."""
     for host, own in profile.hosts.items():
         for timing in own.finished:
-            before = profile.released_by(host, timing)
+            before = profile.released_by(host, timing.after)
             number = numbers.get(host, {}).get(timing.tag)
-            by = numbers.get(before[0], {}).get(before[1].tag) if before is not None else None
+            by = numbers.get(before.host, {}).get(before.tag) if before is not None else None
             if number is not None and by is not None:
-                yield number, timing, by
+                yield number, by, timing.because, timing.resources
 
 
 def _facts(run: str, data: PageData, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
@@ -139,7 +138,7 @@ def _facts(run: str, data: PageData, profile: FleetProfile, *, dry: bool) -> Ite
     if dry:
         yield "Dry run", "nothing was changed"
     if profile.wall:
-        on_path = sum(step.timing.seconds for step in profile.critical_path())
+        on_path = sum(step.seconds for step in profile.critical_path())
         yield "Took", f"{short_time(profile.wall)}, {short_time(on_path)} of it in states on the critical path"
     yield "Run", run
 

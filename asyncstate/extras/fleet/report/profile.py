@@ -22,18 +22,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.model.event import AnyEvent
-    from asyncstate.report.profile import Timing
 
 _JOINT = ": "
 _SEPARATOR = "_|-"
 
 
 class Step(NamedTuple):
-    """A state on the critical path: its host, its start on the common time line, and its times."""
+    """A state on the critical path: its host, its start on the common time line, its tag, and how long it took."""
 
     host: str
     began: float
-    timing: Timing
+    tag: str
+    seconds: float
+
+
+class Release(NamedTuple):
+    """The end of a state that another one waited for: its host, its tag, and the time since its host's part began."""
+
+    host: str
+    tag: str
+    ended: float
 
 
 class FleetProfile(Observer):
@@ -76,34 +84,31 @@ class FleetProfile(Observer):
         bounds: dict[tuple[str, str], float] = {}
         for host, profile in self.hosts.items():
             for timing in profile.finished:
-                other = self._elsewhere(timing)
-                if other is not None and other[0] != host:
-                    slack = timing.ready - other[1].ended
-                    bounds[other[0], host] = min(bounds.get((other[0], host), slack), slack)
+                other = self._elsewhere(timing.after)
+                if other is not None and other.host != host:
+                    slack = timing.ready - other.ended
+                    bounds[other.host, host] = min(bounds.get((other.host, host), slack), slack)
         return bounds
 
-    def _elsewhere(self, timing: Timing) -> tuple[str, Timing] | None:
-        """Return the state of another host that released this one, and its host; None if no known state did.
-
-        `ChunkReady.after` has such a state as ``host: tag``.
-        """
-        text, joint = timing.after, timing.after.find(_JOINT)
+    def _elsewhere(self, text: str) -> Release | None:
+        """Return the state of another host that `ChunkReady.after` names, as ``host: tag``; None if it is not known."""
+        joint = text.find(_JOINT)
         end = text.find(_SEPARATOR)
         while 0 <= joint < end:
             profile = self.hosts.get(text[:joint])
             found = profile.timing(text[joint + len(_JOINT) :]) if profile is not None else None
             if found is not None and found.ended >= 0:
-                return text[:joint], found
+                return Release(text[:joint], found.tag, found.ended)
             joint = text.find(_JOINT, joint + 1)
         return None
 
-    def released_by(self, host: str, timing: Timing) -> tuple[str, Timing] | None:
-        """Return the host and the times of the state that a state of ``host`` waited for last; None without a wait."""
-        other = self._elsewhere(timing)
+    def released_by(self, host: str, after: str) -> Release | None:
+        """Return the state that a state of ``host`` waited for last, by its `ChunkReady.after`; None without a wait."""
+        other = self._elsewhere(after)
         if other is not None:
             return other
-        before = self.hosts[host].timing(timing.after)
-        return None if before is None or before.ended < 0 else (host, before)
+        before = self.hosts[host].timing(after)
+        return None if before is None or before.ended < 0 else Release(host, before.tag, before.ended)
 
     @property
     def wall(self) -> float:
@@ -132,8 +137,11 @@ class FleetProfile(Observer):
         seen: set[tuple[str, str]] = set()
         while (host, timing.tag) not in seen:
             seen.add((host, timing.tag))
-            yield Step(host, begins[host] + timing.started, timing)
-            before = self.released_by(host, timing)
-            if before is None or before[0] not in begins:
+            yield Step(host, begins[host] + timing.started, timing.tag, timing.seconds)
+            before = self.released_by(host, timing.after)
+            if before is None or before.host not in begins:
                 return
-            host, timing = before
+            found = self.hosts[before.host].timing(before.tag)
+            if found is None:
+                return
+            host, timing = before.host, found

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from asyncstate.config.values import convert
-from asyncstate.errors import ConfigError, FleetError
-from asyncstate.extras.fleet.settings import Hosts, SomeHosts
+from asyncstate.extras.fleet.settings import Hosts, SomeHosts, require_number
 from asyncstate.model.dag import Dag
 from asyncstate.nearest import nearest
 
@@ -29,10 +27,7 @@ def count_of(option: str, text: str, hosts: int, *, least: int = 0) -> int:
 
     Raises FleetError, which names the option.
     """
-    try:
-        convert(option, text, SomeHosts if least else Hosts, "")
-    except ConfigError as error:
-        raise FleetError(str(error)) from None
+    require_number(option, text, SomeHosts if least else Hosts)
     number, percent, _ = text.partition("%")
     return max(int(hosts * float(number) / 100) if percent else int(number), least)
 

@@ -66,7 +66,7 @@ def test_names_with_colons_and_states_that_are_not_known():
     ran(profile, "e", "f", (5.0, 6.0), elsewhere("a: b", "c: d"))
     ran(profile, "e", "g", (0.0, 1.0), elsewhere("lost", "h"))
     profile.told("e", 6.0, 12.0)
-    assert [(step.host, step.timing.tag) for step in profile.critical_path()] == [
+    assert [(step.host, step.tag) for step in profile.critical_path()] == [
         ("a: b", tag("c: d")),
         ("e", tag("f")),
     ]
