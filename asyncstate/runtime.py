@@ -188,6 +188,13 @@ class StateRuntime:
             lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids, remote=remote, refusal=refusal),
         )
 
+    def unfit(self, plan: Plan, exclude: Sequence[str]) -> tuple[str, ...]:
+        """Return the exclusions of a plan's compilation that fitted nothing in the tree."""
+        from asyncstate.compile.high.declarations import fits_nothing  # noqa: PLC0415 - few programs ask
+
+        warned = {issue.message for issue in plan.warnings}
+        return tuple(each for each in exclude if fits_nothing(each, typed=True) in warned)
+
     async def compile_data(
         self,
         data: Mapping[str, Any],

@@ -184,6 +184,8 @@ class _Prepared:
         self._shape = shape
         self._called = called
 
+    unfit = ()
+
     def can_watch(self, _module: str) -> bool:
         return False
 

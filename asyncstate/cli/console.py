@@ -15,7 +15,12 @@ from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone, witho
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
+    from asyncstate.report.picture import Picture
+    from asyncstate.cli.logs import LineStream
+    from asyncstate.cli.settings import Selection
+    from asyncstate.config import Settings
     from asyncstate.errors import Issue
     from asyncstate.model.result import HostResult
     from asyncstate.redact import Secrets
@@ -103,6 +108,33 @@ class Console:
             if on_signal is None:
                 raise
             return on_signal
+
+    def signalled(self, receiver: Callable[[int], None], within: float | None = None) -> AbstractContextManager[None]:
+        """Pass signals to ``receiver`` while the block lasts: see `asyncstate.cli.interrupts.delivered_to`."""
+        from asyncstate.cli.interrupts import delivered_to
+
+        return delivered_to(receiver, within)
+
+    def also_log_to(self, stream: LineStream, least: str) -> None:
+        """Send log records of at least this level to one more stream: see `asyncstate.cli.logs.also_log_to`."""
+        from asyncstate.cli.logs import also_log_to
+
+        also_log_to(stream, least)
+
+    def settings(self, options: dict[str, Any]) -> Settings:
+        """Return the settings of a command and apply their log levels. Raises ConfigError."""
+        from asyncstate.cli.settings import settings_from
+
+        return settings_from(self, options)
+
+    def selected(self, words: tuple[str, ...], options: dict[str, Any]) -> tuple[Settings, Selection]:
+        """Return the settings of a command, and the part of the tree that its words and options select.
+
+        Raises UsageError and ConfigError.
+        """
+        from asyncstate.cli.settings import select
+
+        return select(self, words, options)
 
     @property
     def for_people(self) -> bool:
@@ -300,6 +332,17 @@ class Console:
             self.lines(lines(self.palette()))
         else:
             self.data(data(), redacted=redacted)
+
+    def draw(
+        self, options: dict[str, Any], picture: Callable[[], Picture], title: str, data: Callable[[bool], Any]
+    ) -> None:
+        """Write a graph in the form and to the file that the options of `asyncstate.cli.picture` say.
+
+        ``data`` returns it for JSON, given whether edges implied by other paths are shown. Raises GraphvizFailed.
+        """
+        from asyncstate.cli.drawing import show_picture
+
+        show_picture(self, options, picture, title, data)
 
     def tree(self, value: Any) -> None:
         """Write ``value``, which has no secrets: indented, for people, else in the requested format."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import structlog
 
-    from asyncstate.cli.console import Console
+    from asyncstate.report.terminal import Palette
 
 LEVELS = {
     "all": GARBAGE,
@@ -47,6 +47,18 @@ _ODD: Final = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e
 """Characters that end a line, control a terminal, are invisible, or reverse the order of letters."""
 _TRACES: Final = ("exception", "stack")
 _FIRST: Final = ("timestamp", "level", "event", "logger", *FIELDS)
+
+
+class Wanted(Protocol):
+    """What a command line says of the log: a `Console`. Options that are not given are ""."""
+
+    log_level: str
+    log_file: str
+    log_file_level: str
+    log_format: str
+
+    def palette(self, stream: TextIO | None = None) -> Palette:
+        """Return the colours for a stream."""
 
 
 class LineStream(Protocol):
@@ -201,7 +213,7 @@ def _with_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any])
     return event
 
 
-def start_logging(console: Console, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
+def start_logging(console: Wanted, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
     """Send the log to the destination of the command line; ``configured`` is the level of the configuration.
 
     ``granular`` maps loggers to levels. Raises ConfigError if the log file cannot be opened.

@@ -12,7 +12,7 @@ from asyncstate.cli.settings import MappingType
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from click.shell_completion import CompletionItem
 
@@ -61,6 +61,20 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def apply(function: Any) -> Any:
         for decorator in reversed(decorators):
             function = decorator(function)
+        return function
+
+    return apply
+
+
+def retold(group: Callable[[Any], Any], helps: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Return the options of a group with these flags, each with another help: they mean something else there."""
+
+    def apply(function: Any) -> Any:
+        options = {flag: each for each in click.command()(group(lambda: None)).params for flag in each.opts}
+        chosen = [options[flag] for flag in helps]
+        for each, text in zip(chosen, helps.values(), strict=True):
+            each.help = text
+        function.__click_params__ = [*getattr(function, "__click_params__", ()), *reversed(chosen)]
         return function
 
     return apply

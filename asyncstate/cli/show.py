@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import Family, completes, selection_option
 from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
-from asyncstate.cli.picture import picture_options, show_picture
+from asyncstate.cli.picture import picture_options
 from asyncstate.cli.settings import select, settings_from, states_called
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
         whole = of_plan.picture_of(plan)
         return around(whole, wanted) if wanted else whole
 
-    show_picture(console, options, picture, title, lambda every_edge: of_plan.graph_data(plan, every_edge=every_edge))
+    console.draw(options, picture, title, lambda every_edge: of_plan.graph_data(plan, every_edge=every_edge))
 
 
 def shown_plan(

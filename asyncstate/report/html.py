@@ -54,7 +54,7 @@ class About(msgspec.Struct, frozen=True):
 def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
     """Return the page. ``profile`` must have received every event of the run; ``plan`` is for display."""
     timings = profile.finished
-    data = PageData(wall=max([profile.wall, *(timing.ended for timing in timings)]))
+    data = Page(wall=max([profile.wall, *(timing.ended for timing in timings)]))
     places = places_of(plan, [chunk.tag for chunk in plan.chunks]) if plan else {}
     numbers = data.add(HostResult(report=report, places=places, held=held_back(report, plan)))
     data.place_bars(numbers, timings)
@@ -72,9 +72,8 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
     notes = [str(issue) for issue in report.warnings] + list(report.notices)
     about = about or About()
     what = "dry run" if report.test else "run"
-    return page(
+    return data.html(
         f"{what} on {about.host}" if about.host else what,
-        data,
         ok=report.ok,
         facts=_facts(report, profile, data, about, forecast(report, plan) if plan else None),
         notes=notes,
@@ -103,24 +102,27 @@ def _facts(
     yield "Run", report.run_id
 
 
-def page(what: str, data: PageData, *, ok: bool | None, facts: Iterable[tuple[str, str]], notes: Sequence[str]) -> str:
-    """Return a page for ``what``, without a result if ``ok`` is None. Facts without a text are left out."""
-    verdict = "" if ok is None else "succeeded" if ok else "failed"
-    policy = f"default-src 'none'; style-src {_hash(_style())}; script-src {_hash(_script())}; base-uri 'none'; "
-    parts = {
-        "title": escape(clean(f"asyncstate: {what} {verdict}".rstrip())),
-        "heading": escape(clean(what)),
-        "verdict": verdict,
-        "policy": f"{policy}form-action 'none'",
-        "style": _style(),
-        "script": _script(),
-        "facts": "".join(_fact(term, text) for term, text in facts if text),
-        "notes": "".join(_notes(notes)),
-        "counts": "".join(_counts(data.states)),
-        "basics": "".join(_basics(data)),
-        "data": _json(data),
-    }
-    return utf8(_PART.sub(lambda match: parts[match[1]], _resource("page.html")))
+class Page(PageData):
+    """The data of a page, and the page."""
+
+    def html(self, what: str, *, ok: bool | None, facts: Iterable[tuple[str, str]], notes: Sequence[str] = ()) -> str:
+        """Return the page for ``what``, without a result if ``ok`` is None. Facts without a text are left out."""
+        verdict = "" if ok is None else "succeeded" if ok else "failed"
+        policy = f"default-src 'none'; style-src {_hash(_style())}; script-src {_hash(_script())}; base-uri 'none'; "
+        parts = {
+            "title": escape(clean(f"asyncstate: {what} {verdict}".rstrip())),
+            "heading": escape(clean(what)),
+            "verdict": verdict,
+            "policy": f"{policy}form-action 'none'",
+            "style": _style(),
+            "script": _script(),
+            "facts": "".join(_fact(term, text) for term, text in facts if text),
+            "notes": "".join(_notes(notes)),
+            "counts": "".join(_counts(self.states)),
+            "basics": "".join(_basics(self)),
+            "data": _json(self),
+        }
+        return utf8(_PART.sub(lambda match: parts[match[1]], _resource("page.html")))
 
 
 _PART = re.compile(r"\{\{(\w+)\}\}")

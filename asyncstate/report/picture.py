@@ -9,8 +9,8 @@ import msgspec
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.report.html import page
-from asyncstate.report.page_data import PageData, PageState
+from asyncstate.report.html import Page
+from asyncstate.report.page_data import PageState
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def html(picture: Picture, title: str) -> str:
     """Return a page that shows the picture, lays it out in the browser, and lists and searches its states."""
     hosts = list(picture.hosts())
     number_of = {host: number for number, host in enumerate(hosts)}
-    data = PageData(hosts=hosts if any(hosts) else [])
+    data = Page(hosts=hosts if any(hosts) else [])
     states: list[int] = []
     joints: list[int] = []
     for number, node in enumerate(picture.nodes):
@@ -275,4 +275,4 @@ def html(picture: Picture, title: str) -> str:
     data.join(
         (node_of[edge.before], node_of[edge.after], edge.sources, edge.resources, edge.across) for edge in picture.edges
     )
-    return page(title, data, ok=None, facts=[("Hosts", ", ".join(data.hosts))], notes=())
+    return data.html(title, ok=None, facts=[("Hosts", ", ".join(data.hosts))])

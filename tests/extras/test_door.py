@@ -8,9 +8,9 @@ import re
 import pytest
 
 LEDGER = {
-    "fleet": 90,
-    "editor": 33,
-    "proof": 46,
+    "fleet": 81,
+    "editor": 32,
+    "proof": 42,
     "dropin": 44,
     "borrow": 25,
     "completion": 16,

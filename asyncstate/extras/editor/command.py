@@ -10,7 +10,6 @@ import click
 
 from asyncstate.cli.framework import new_command, option
 from asyncstate.cli.options import tree_options
-from asyncstate.cli.settings import settings_from
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> None:
         raise AsyncStateError("editors need pygls, which cannot be imported: pip install 'pygls>=2.0'") from None
 
     def settings(of: Mapping[str, Any]) -> Settings:
-        return settings_from(console, dict(of))
+        return console.settings(dict(of))
 
     # pygls closes its streams at the end, so it gets copies of the program's
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as read, os.fdopen(os.dup(answers.fileno()), "wb") as write:
@@ -73,4 +72,4 @@ def _compile(console: Console, answers: BinaryIO) -> None:
         answers.write(lines)
         answers.flush()
 
-    serve(sys.stdin.fileno(), say, lambda options: settings_from(console, dict(options)))
+    serve(sys.stdin.fileno(), say, lambda options: console.settings(dict(options)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 
 from asyncstate.config.values import convert
-from asyncstate.errors import ConfigError, FleetError
+from asyncstate.errors import AsyncStateError, FleetError
 from asyncstate.extras.fleet.policy import OPTION, Policy, policy_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def require_number(option: str, text: str, kind: Any) -> None:
     """Raise FleetError, which names the option, if a text is none of a kind: `Hosts` or `SomeHosts`."""
     try:
         convert(option, text, kind, "")
-    except ConfigError as error:
+    except AsyncStateError as error:
         raise FleetError(str(error)) from None
 
 

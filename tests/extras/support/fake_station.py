@@ -90,6 +90,8 @@ class FakePrepared:
         self.shown = RedactedPlan(self.plan, Secrets())
         self.lines = station.host.journal.setdefault(offer.run, [])
 
+    unfit = ()
+
     def can_watch(self, module):
         return True
 

@@ -9,7 +9,6 @@ import click
 
 from asyncstate.cli.framework import new_command, option
 from asyncstate.cli.options import config_options
-from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.connection import connection_options
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
         )
     if id_ not in (None, own.name):
         raise click.UsageError(f"{options['creds']} are the credentials of {own.name}, not of {id_}")
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     settings.id = own.name
     return console.run(lambda: _serve(console, settings, own, options), on_signal=0)
 
@@ -106,7 +105,6 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
 async def _serve(console: Console, settings: Settings, own: Credentials, options: dict[str, Any]) -> int:
     import os
 
-    from asyncstate.cli.logs import also_log_to
     from asyncstate.extras.fleet.events import HostEvents
     from asyncstate.extras.fleet.host.agent import Agent
     from asyncstate.extras.fleet.host.local_station import Gate, LocalStation, RunFiles
@@ -127,7 +125,7 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
         tell_ready()
 
     if options["fleet_log"] != "quiet":
-        also_log_to(logbook, options["fleet_log"])
+        console.also_log_to(logbook, options["fleet_log"])
     files = RunFiles(settings.state_dir, own.name)
     with files.held():
         gate = Gate(files, allowed, enrolled=own.since, wall=time.time)

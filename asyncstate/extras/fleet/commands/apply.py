@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
 from asyncstate.extras.fleet.commands.options import (
@@ -75,7 +74,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     Hosts have agents, and a server stands between (--creds, --nats); or they are reached over ssh (--ssh).
     """
     require_one_way(options, ("file_root", "pillar_root"))
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     return console.run(lambda: _apply(console, settings, sls, options))
 
 

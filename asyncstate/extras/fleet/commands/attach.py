@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import new_command
-from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 from asyncstate.extras.fleet.commands.options import attending_options, run_options
@@ -31,7 +30,7 @@ def command(console: Console, /, run: str, **options: Any) -> int:
     RUN is an ID, or a unique beginning of one. Hosts go on by themselves meanwhile. What they had
     reported is shown, too.
     """
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     return console.run(lambda: _attach(console, settings, run, options))
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.picture import picture_options, show_picture
-from asyncstate.cli.settings import settings_from
+from asyncstate.cli.picture import picture_options
 from asyncstate.extras.fleet.commands.completion import complete_runs, complete_target
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 from asyncstate.extras.fleet.commands.options import compile_options
@@ -59,10 +58,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     if options["run"]:
         plans, goes = console.run(lambda: _of_run(options))
     else:
-        settings = settings_from(console, options)
+        settings = console.settings(options)
         plans, goes = console.run(lambda: _of_hosts(console, settings, sls, options))
-    show_picture(
-        console,
+    console.draw(
         options,
         lambda: picture_of(plans, goes),
         "plans of all hosts",

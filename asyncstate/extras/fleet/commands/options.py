@@ -9,13 +9,14 @@ import click
 from asyncstate.cli.framework import option
 from asyncstate.cli.options import (
     config_file_options,
+    config_options,
     data_option,
     display_options,
     driving_options,
-    in_a_directory,
+    one_run_options,
+    retold,
     together,
 )
-from asyncstate.cli.settings import MappingType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +54,12 @@ def patience_option(more: str = "") -> Callable[[Any], Any]:
     )
 
 
-_report_option = option(
-    "--report",
-    metavar="FILE.html",
-    type=click.Path(dir_okay=False),
-    callback=in_a_directory,
-    help="Write the run as one HTML page: a lane for each host, the critical path across hosts, every diff. "
-    "Needs no network.",
+_report_option = retold(
+    one_run_options,
+    {
+        "--report": "Write the run as one HTML page: a lane for each host, the critical path across hosts, every diff. "
+        "Needs no network."
+    },
 )
 
 
@@ -72,12 +72,12 @@ compile_options: Callable[[Any], Any] = together(
         help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable.",
     ),
     option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files."),
-    option(
-        "--pillar",
-        section="Tree",
-        metavar="JSON|YAML",
-        type=MappingType(),
-        help="Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with the offer.",
+    retold(
+        config_options,
+        {
+            "--pillar": "Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with "
+            "the offer."
+        },
     ),
 )
 """The options of compilation on each host: exclusions, the environment, pillar data."""

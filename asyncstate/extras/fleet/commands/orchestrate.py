@@ -9,7 +9,6 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import concurrency_option, one_run_options, part_options
-from asyncstate.cli.settings import select
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
 from asyncstate.extras.fleet.commands.options import deadline_option, patience_option
@@ -81,7 +80,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.cli.session import Session
 
     require_one_way(options, ("target",))
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     if options["concurrency"] is None:
         settings.concurrency = _STEPS
     if options["implicit_order"] is None:

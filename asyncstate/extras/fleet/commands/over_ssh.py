@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import option
-from asyncstate.cli.options import RootType, together
+from asyncstate.cli.options import config_options, retold, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,23 +54,14 @@ way_options: Callable[[Any], Any] = together(
 """The options of connections over ssh."""
 
 
-root_options: Callable[[Any], Any] = together(
-    option(
-        "--file-root",
-        section="Tree",
-        multiple=True,
-        metavar="[ENV=]DIR",
-        type=RootType(),
-        help="With --ssh: directory with SLS files and sources; repeatable. Replaces file_roots of the configuration.",
-    ),
-    option(
-        "--pillar-root",
-        section="Tree",
-        multiple=True,
-        metavar="[ENV=]DIR",
-        type=RootType(),
-        help="With --ssh: directory with pillar SLS files; repeatable. Replaces pillar_roots of the configuration.",
-    ),
+root_options: Callable[[Any], Any] = retold(
+    config_options,
+    {
+        "--file-root": "With --ssh: directory with SLS files and sources; repeatable. Replaces file_roots of the "
+        "configuration.",
+        "--pillar-root": "With --ssh: directory with pillar SLS files; repeatable. Replaces pillar_roots of the "
+        "configuration.",
+    },
 )
 """The options for the location of the tree for hosts over ssh."""
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import new_command
-from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 from asyncstate.extras.fleet.commands.options import run_options
@@ -29,7 +28,7 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
     The exit code is 0, whatever that of the run was.
     """
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     return console.run(lambda: _show(console, settings, run, options))
 
 

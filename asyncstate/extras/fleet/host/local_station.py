@@ -116,6 +116,11 @@ class LocalPart:
         """Replace the plan by one that differs in the names of files only."""
         self.plan, self.shown = plan, self._runtime.redacted(plan)
 
+    @property
+    def unfit(self) -> tuple[str, ...]:
+        """The exclusions of the offer that fit nothing in the tree."""
+        return self._runtime.unfit(self.plan, self._offer.options.exclude)
+
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""
         return self._runtime.host.loaders["states"].has(f"{module}.mod_watch")

@@ -279,7 +279,7 @@ class Member:
                 run=self._offer.run,
                 host=self._host,
                 nonce=kept.nonce,
-                exclude=self._offer.options.exclude,
+                unfit=prepared.unfit,
             )
             await self._board.put(subjects.plan(self._host, self._offer.run), encode(sent))
         kept = msgspec.structs.replace(kept, go=kept.go or await self._wait_for_go(kept), attempt=kept.attempt + 1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from asyncstate.compile.high.declarations import fits_nothing
 from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import LANE, ORDER, TESTED, HostPlan, State, node_name
 from asyncstate.model.encode import encoded
@@ -18,7 +17,7 @@ from asyncstate.model.plan import Plan
 from asyncstate.model.requisite import RequisiteKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from asyncstate.extras.fleet.protocol import Barrier, Go, RemoteState, Wait
     from asyncstate.model.chunk import Declared
@@ -41,12 +40,11 @@ class Shown(Protocol):
         """Return a text without secrets."""
 
 
-def host_plan(plan: Plan, shown: Shown, *, run: str, host: str, nonce: str, exclude: Iterable[str] = ()) -> HostPlan:
+def host_plan(plan: Plan, shown: Shown, *, run: str, host: str, nonce: str, unfit: tuple[str, ...] = ()) -> HostPlan:
     """Return the public part of a plan: names, places and edges, without arguments and secrets.
 
-    ``exclude`` are the exclusions of the run.
+    ``unfit`` are the exclusions of the run that fit nothing here.
     """
-    warned = {issue.message for issue in plan.warnings}
     edges: list[int] = []
     sources: list[str] = []
     for before, after, why in plan.each_edge():
@@ -64,7 +62,7 @@ def host_plan(plan: Plan, shown: Shown, *, run: str, host: str, nonce: str, excl
         requires=tuple(msgspec.structs.replace(each, value=shown.text(each.value)) for each in plan.remote),
         checks=tuple(plan.checks.items()),
         orders=tuple((chunk.index, chunk.args[ORDER]) for chunk in plan.chunks if ORDER in chunk.args),
-        unfit=tuple(each for each in exclude if fits_nothing(each, typed=True) in warned),
+        unfit=unfit,
         lanes=tuple((chunk.index, shown.text(lane)) for chunk in plan.chunks for lane in _lanes(chunk.args)),
     )
 

@@ -72,6 +72,10 @@ class Prepared(Protocol):
     def shown(self) -> Shown:
         """The plan as shown to others, without secrets."""
 
+    @property
+    def unfit(self) -> tuple[str, ...]:
+        """The exclusions of the offer that fit nothing in the tree."""
+
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""
 

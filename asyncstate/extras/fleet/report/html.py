@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.report.html import page
-from asyncstate.report.page_data import PageData
+from asyncstate.report.html import Page
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
@@ -42,7 +41,7 @@ def fleet_html_report(
     """
     by_host = {result.host: result for result in results}
     hosts = sorted({*ends, *by_host}, key=lambda host: (not _failed(host, ends), host))
-    data = PageData(
+    data = Page(
         hosts=list(map(clean, hosts)),
         failed_hosts=[number for number, host in enumerate(hosts) if _failed(host, ends)],
         wall=profile.wall,
@@ -53,9 +52,8 @@ def fleet_html_report(
     _join(data, numbers, profile, plans or {})
     dry = any(result.report.test for result in results)
     title = f"{'dry run' if dry else 'run'} across {count(len(hosts), 'host')}"
-    return page(
+    return data.html(
         title,
-        data,
         ok=not data.failed_hosts and not issues,
         facts=_facts(run, data, profile, dry=dry),
         notes=[*map(str, issues), *_notes(results)],
@@ -66,7 +64,7 @@ def _failed(host: str, ends: Mapping[str, HostEnd]) -> bool:
     return host in ends and bool(ends[host].exit_code)
 
 
-def place_hosts(data: PageData, numbers: Numbers, profile: FleetProfile) -> None:
+def place_hosts(data: Page, numbers: Numbers, profile: FleetProfile) -> None:
     """Give the states of all hosts their times on the common time line, and mark the critical path."""
     begins = profile.begins()
     for host, of_host in numbers.items():
@@ -78,20 +76,20 @@ def place_hosts(data: PageData, numbers: Numbers, profile: FleetProfile) -> None
             data.states[number].critical = True
 
 
-def _shorten(data: PageData) -> None:
+def _shorten(data: Page) -> None:
     if len(data.states) > _MOST:
         for state in data.states:
             if state.kind == "unchanged" and state.comment:
                 state.comment = "(left out of this long page)"
 
 
-def _join(data: PageData, numbers: Numbers, profile: FleetProfile, plans: Mapping[str, HostPlan]) -> None:
+def _join(data: Page, numbers: Numbers, profile: FleetProfile, plans: Mapping[str, HostPlan]) -> None:
     """Add the graph to the page: the plan of each host, and the releases of states by other hosts."""
     data.join(_edges(data, numbers, profile, plans if len(data.states) <= _MOST else {}))
 
 
 def _edges(
-    data: PageData, numbers: Numbers, profile: FleetProfile, drawn: Mapping[str, HostPlan]
+    data: Page, numbers: Numbers, profile: FleetProfile, drawn: Mapping[str, HostPlan]
 ) -> Iterator[tuple[int, int, Sequence[str], Sequence[str], bool]]:
     for host, plan in drawn.items():
         node_of = list(_nodes(data, numbers, host, plan))
@@ -104,7 +102,7 @@ def _edges(
             yield by, number, because, resources, across
 
 
-def _nodes(data: PageData, numbers: Numbers, host: str, plan: HostPlan) -> Iterator[int]:
+def _nodes(data: Page, numbers: Numbers, host: str, plan: HostPlan) -> Iterator[int]:
     """Yield the number on the page of each node of a host's plan. Sets, stages and groups have no description."""
     checks = {node: chunk for chunk, node in plan.checks}
     for node in range(plan.nodes):
@@ -130,7 +128,7 @@ def _releases(numbers: Numbers, profile: FleetProfile) -> Iterator[tuple[int, in
                 yield number, by, timing.because, timing.resources
 
 
-def _facts(run: str, data: PageData, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
+def _facts(run: str, data: Page, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
     yield "Hosts", f"{len(data.hosts)}, {len(data.failed_hosts)} failed"
     if began := [each.began_at for each in profile.hosts.values() if each.began_at]:
         yield "Date", date_and_time(min(began), zone=True)

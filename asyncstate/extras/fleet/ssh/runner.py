@@ -21,7 +21,7 @@ import msgspec
 
 from asyncstate import filesystem, residue
 from asyncstate.config import Settings, load_settings
-from asyncstate.errors import AsyncStateError, CompileError, ConfigError, FleetError, Issue
+from asyncstate.errors import AsyncStateError, CompileError, FleetError, Issue
 from asyncstate.extras.fleet.events import HostEvents
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.extras.fleet.host.local_station import LocalPart, LocalStation
@@ -206,7 +206,7 @@ def _lock_dir(begin: frames.Begin) -> str:
         return str(cachedir)
     try:
         return load_settings(None).cachedir
-    except ConfigError as error:
+    except AsyncStateError as error:
         raise FleetError(
             f"where other runs of this host have their lock is not known: {error}. Mend its configuration, or name the "
             "folder as minion_opts: {cachedir: …} in the roster."

@@ -9,7 +9,6 @@ import click
 
 from asyncstate.cli.framework import Family
 from asyncstate.cli.options import config_options, data_option
-from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +74,7 @@ def _records(console: Console, words: tuple[str, ...], options: dict[str, Any]) 
     """Return the records that the words select, sorted by function. Raises ConfigError for an unreadable table."""
     from asyncstate.extras.proof.trace import store
 
-    state_dir = settings_from(console, options).state_dir
+    state_dir = console.settings(options).state_dir
     records = store.load(state_dir).records.values()
     if not records:
         console.say(f"nothing is known yet: there are no records in {state_dir}. See: asyncstate apply --trace-effects")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.cli.options import data_option, part_options
-from asyncstate.cli.settings import select, states_called
+from asyncstate.cli.settings import states_called
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def command(
 
     Exit code 0: no difference, 1: wrong usage, or the tree does not compile, 2: differences, 124: out of time.
     """
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     from asyncstate.extras.proof.shake.job import Job
     from asyncstate.extras.proof.shake.rooms import Rooms, refusal
 
@@ -160,6 +159,7 @@ class _Shaking:
 
     def report(self, only: tuple[str, ...], ignore: tuple[str, ...], keep: str | None) -> int:
         """Search, write the answer, and return the exit code."""
+        from asyncstate.extras.proof.shake.driver import Signalled
         from asyncstate.extras.proof.shake.outcome import Outcome
         from asyncstate.extras.proof.shake.report import result_data, result_lines
         from asyncstate.extras.proof.shake.search import Result
@@ -167,7 +167,7 @@ class _Shaking:
         from asyncstate.model.plan import Plan
 
         plan, serial, result = Plan((), (), (), (), Dag(0)), Outcome({}, {}), Result(complete=False)
-        with self._driver, delivered_to(lambda number: self._driver.stop(Interrupted(number)), within=_LATEST):
+        with self._driver, self._console.signalled(lambda number: self._driver.stop(Signalled(number)), _LATEST):
             try:
                 plan, serial = self._driver.call(self._rooms.first)
                 self._describe(plan, serial)
@@ -175,7 +175,7 @@ class _Shaking:
                 result = self._search(plan, serial, chunks, ignore)
                 if keep is not None and result.complete and not result.broken_off:
                     self._keep(plan, result, keep)
-            except (TimeoutError, Interrupted):
+            except (TimeoutError, Signalled):
                 pass  # `_end` reports it
             except AsyncStateError:
                 if not result.runs:
@@ -187,6 +187,8 @@ class _Shaking:
 
     def _end(self, result: Result) -> int:
         """Print the reason if the search was cut off, and return the exit code."""
+        from asyncstate.extras.proof.shake.driver import Signalled
+
         if result.broken_off:
             hint = "Mend that first: what did not run cannot be compared."
             self._console.complain(f"the serial run broke off: {result.broken_off}", hint)
@@ -195,7 +197,7 @@ class _Shaking:
         if reason is None:
             return 2 if result.found else 0
         missing = "not all roots were kept" if result.complete else "the search is not complete"
-        if isinstance(reason, Interrupted):
+        if isinstance(reason, Signalled):
             self._console.complain(f"{reason.name}: {missing}")
             return reason.exit_code
         if isinstance(reason, TimeoutError):

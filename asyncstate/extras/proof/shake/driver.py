@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _TICK = 0.2
+
+
+class Signalled(BaseException):
+    """A signal has ended the search; ``name`` is its name."""
+
+    def __init__(self, number: int) -> None:
+        self.name: str = signal.Signals(number).name
+        self.exit_code: int = 128 + number
+        super().__init__(self.name)
 
 
 class Driver:

@@ -154,7 +154,7 @@ async def test_what_a_run_excludes_is_an_sls_or_an_id(settings_of, exclude, left
     station = LocalStation(settings_of("db1", "one: test.nop\ntwo: test.nop\n"))
     async with station.prepare(Offer(run="r", sls=("app",), options=Options(exclude=(exclude,)))) as part:
         assert [chunk.id for chunk in part.plan.chunks] == left
-        sent = host_plan(part.plan, part.shown, run="r", host="db1", nonce="n", exclude=[exclude])
+        sent = host_plan(part.plan, part.shown, run="r", host="db1", nonce="n", unfit=part.unfit)
         assert sent.unfit == (("one",) if exclude == "one" else ())
 
 
