@@ -240,9 +240,10 @@ class Planner:
         if self._settings.implicit_order != "learned":
             return None
         from asyncstate import extend  # noqa: PLC0415 - few settings ask for it
+        from asyncstate.effects.observed import key_of_work  # noqa: PLC0415 - as above
 
-        learned: Learned = extend.provided("effects", "implicit_order: learned")(self._settings.state_dir)
-        return learned
+        learned = extend.provided("effects", "implicit_order: learned")(self._settings.state_dir)
+        return lambda chunk: learned(key_of_work(chunk))
 
     def _without_effect(self) -> tuple[Issue, ...]:
         """Return a warning for each setting of Salt that is set and has no effect here."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from asyncstate.effects.declared import says_it_itself
 from asyncstate.effects.resources import PATH
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,18 +20,38 @@ GUESSED = frozenset({"cmd", "module"})
 """Bundled state modules whose footprints are guesses."""
 
 
-class Observed(Value):
+class Observed(Protocol):
     """The resources that a state was seen to touch, named as in a footprint, and the paths of programs that it ran."""
 
-    reads: Names
-    writes: Names
-    makes: Names
-    programs: Names
+    @property
+    def reads(self) -> Names:
+        """What it read."""
 
-    @staticmethod
-    def replaces(chunk: LowChunk, *, bundled: bool) -> bool:
-        """Whether what a state was seen to touch counts in place of what its module says, which is then a guess."""
-        return chunk.state in GUESSED or not bundled
+    @property
+    def writes(self) -> Names:
+        """What it wrote."""
+
+    @property
+    def makes(self) -> Names:
+        """The folders that it made if they were missing."""
+
+    @property
+    def programs(self) -> Names:
+        """The programs."""
+
+
+def is_replaced(chunk: LowChunk, *, bundled: bool) -> bool:
+    """Whether what a state was seen to touch counts in place of what its module says, which is then a guess."""
+    return chunk.state in GUESSED or not bundled
+
+
+def key_of_work(chunk: LowChunk) -> str:
+    """Return the digest of a state's function, name and arguments, whatever its place in the order."""
+    import hashlib  # noqa: PLC0415 - few runs learn, or use what was learned
+
+    from asyncstate.plans.inputs import canonical  # noqa: PLC0415 - as above
+
+    return hashlib.sha256(canonical([chunk.state, chunk.fun, chunk.name, chunk.own_args])).hexdigest()
 
 
 def seen_at_work(
@@ -77,4 +96,4 @@ def _joined(kept: Names, seen: Names) -> Names:
 
 
 def _is_guess(chunk: LowChunk, is_bundled: Callable[[LowChunk], bool]) -> bool:
-    return not says_it_itself(chunk.args) and Observed.replaces(chunk, bundled=is_bundled(chunk))
+    return not says_it_itself(chunk.args) and is_replaced(chunk, bundled=is_bundled(chunk))

@@ -13,6 +13,10 @@ _SEARCH_BUDGET = 5_000_000
 """The most edges visited in a search for a short cycle: it stays quick in a dense graph of 100,000 nodes."""
 
 
+_BLOCK = 4096
+"""The number of nodes looked up in one pass over the graph: bounds the memory for a plan of 100,000 states."""
+
+
 _SHIFT = 32
 _MASK = (1 << _SHIFT) - 1
 """An edge is stored under one number, ``before << 32 | after``: half the memory of a tuple, and quicker."""
@@ -161,6 +165,25 @@ class Dag:
                 if not waiting[successor]:
                     heappush(heap, (key(successor), successor))
         return order
+
+    def unordered(self, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Return the pairs without a path between their nodes. Needs an acyclic graph."""
+        left = {(one, two) for one, two in pairs if not self.sources(one, two)}
+        asked = sorted({node for pair in left for node in pair})
+        order = self.topological_order(lambda node: node) if asked else []
+        ordered: set[tuple[int, int]] = set()
+        for start in range(0, len(asked), _BLOCK):
+            bit = {node: 1 << number for number, node in enumerate(asked[start : start + _BLOCK])}
+            before = [0] * self.size
+            for node in order:
+                mask = bit.get(node, 0)
+                for other in self.predecessors(node):
+                    mask |= before[other]
+                before[node] = mask
+            for one, two in left:
+                if bit.get(one, 0) & before[two] or bit.get(two, 0) & before[one]:
+                    ordered.add((one, two))
+        return left - ordered
 
     def components(self) -> list[list[int]]:
         """Return the strongly connected components, each before its successors: Tarjan's algorithm."""

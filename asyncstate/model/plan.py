@@ -138,7 +138,7 @@ class Plan(msgspec.Struct, frozen=True):
     nodes: tuple[Node, ...]
     requisites: tuple[tuple[Requisite, ...], ...]
     rank: tuple[int, ...]
-    dag: Dag
+    dag: Dag = msgspec.field(default_factory=Dag)
     contingent: tuple[ContingentEdge, ...] = ()
     broken_listeners: tuple[BrokenListener, ...] = ()
     unknown: dict[int, str] = {}

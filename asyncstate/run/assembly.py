@@ -14,12 +14,13 @@ from asyncstate.run.event_loop import LoopWatch
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
     from asyncstate.journal.keeper import Keeper
     from asyncstate.load.host import PluginHost
+    from asyncstate.model.chunk import LowChunk
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.redact import Secrets
@@ -27,6 +28,26 @@ if TYPE_CHECKING:
     from asyncstate.run.keeping import PlanRecords
     from asyncstate.run.options import RunOptions
     from asyncstate.run.resumed import ResumedDispatch
+
+
+_SALT = "salt://"
+
+
+class StateWork(Value):
+    """What a state does, whatever its place in the order: ``key`` is the digest of it.
+
+    ``sls``, ``id`` and ``name`` are as shown. ``words`` are the texts of its arguments, ``files`` its module and the
+    sources that they name; None if the declaration of its module says all that it touches.
+    """
+
+    index: int
+    function: str
+    key: str
+    sls: str
+    id: str
+    name: str
+    words: str
+    files: tuple[str, ...] | None
 
 
 class Parts(Value):
@@ -41,9 +62,50 @@ class Parts(Value):
     records: Callable[[], PlanRecords]
     touched: Callable[[Plan], Touched]
 
-    def shown(self, plan: Plan) -> Plan:
-        """Return a plan with its secrets hidden."""
-        return RedactedPlan(plan, self.secrets).plan
+    @property
+    def state_dir(self) -> str:
+        """The state directory."""
+        return self.settings.state_dir
+
+    @property
+    def own_folders(self) -> tuple[str, ...]:
+        """The folders that only the program uses."""
+        return (self.settings.cachedir, self.settings.state_dir, *self.host.plugin_paths())
+
+    def harmless(self, text: str) -> bool:
+        """Whether a text has no secret."""
+        return self.secrets.redactor.harmless(text)
+
+    def works(self, plan: Plan, wanted: Container[int]) -> Iterator[StateWork]:
+        """Yield what these states of a plan do, by index."""
+        from asyncstate.effects.observed import key_of_work  # noqa: PLC0415 - few runs are traced
+
+        shown = RedactedPlan(plan, self.secrets).plan
+        for chunk, as_shown in zip(plan.chunks, shown.chunks, strict=True):
+            if chunk.index in wanted:
+                words = "\n".join(chunk.texts(own=True))
+                yield StateWork(
+                    chunk.index,
+                    chunk.function,
+                    key_of_work(chunk),
+                    as_shown.sls,
+                    as_shown.id,
+                    str(as_shown.name),
+                    words,
+                    self._files_of(chunk, words),
+                )
+
+    def _files_of(self, chunk: LowChunk, words: str) -> tuple[str, ...] | None:
+        from asyncstate.effects.observed import is_replaced  # noqa: PLC0415 - as above
+
+        function = self.host.loaders["states"].find(chunk.function)
+        if function is not None and not is_replaced(chunk, bundled=function.module.bundled):
+            return None
+        module = [] if function is None or function.module.bundled else [function.module.file]
+        files = self.host.file_client
+        names = [line.removeprefix(_SALT) for line in words.splitlines() if line.startswith(_SALT)]
+        found = [files.find(name.partition("?")[0], chunk.env) for name in names if files is not None]
+        return (*module, *(path for path in found if path))
 
 
 def assembled(

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from asyncstate.dunders.context import observer
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import Race
 from asyncstate.run.delegating_dispatch import DelegatingDispatch
 from asyncstate.run.dispatch import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.dunders.context import Observer
     from asyncstate.errors import Issue
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.model.result import Race, Row
+    from asyncstate.model.result import Row
     from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.machine import Work
+
+    Raced = tuple[LowChunk, LowChunk, Iterable[tuple[str, str, str, bool, bool]]]
 
 
 class Tracer(Protocol):
@@ -27,8 +30,11 @@ class Tracer(Protocol):
     def of(self, node: int) -> Observer:
         """Return the observer of the calls of a node."""
 
-    def found(self, worked: set[int]) -> tuple[Sequence[Race], Sequence[Issue]]:
-        """Return the races and other warnings; ``worked`` are the chunks that succeeded with changes."""
+    def found(self, worked: set[int]) -> tuple[Sequence[Raced], Sequence[Issue]]:
+        """Return the races, as `Race.between` takes them, and warnings of them and others.
+
+        ``worked`` are the chunks that succeeded with changes.
+        """
 
 
 class TracedDispatch(DelegatingDispatch):
@@ -64,4 +70,4 @@ class TracedDispatch(DelegatingDispatch):
         """Return the findings of the run, with its races."""
         found = self._inner.findings()
         races, warnings = self._tracer.found(self._worked)
-        return Findings(found.notices, [*found.warnings, *warnings], races)
+        return Findings(found.notices, [*found.warnings, *warnings], [Race.between(*each) for each in races])

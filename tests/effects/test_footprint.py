@@ -17,7 +17,6 @@ from asyncstate.effects.declared import Footprint
 from asyncstate.effects.footprint import Footprints
 from asyncstate.effects.formula import Held, Touching
 from asyncstate.effects.homes import Homes
-from asyncstate.effects.observed import Observed
 from asyncstate.errors import Issue
 from asyncstate.model.chunk import SCRIPT, LowChunk
 from asyncstate.model.dag import Edge
@@ -565,7 +564,7 @@ def test_the_rule_of_formulas_is_about_bundled_states_packages_and_conditions():
 
 
 def test_a_guess_is_replaced_by_what_was_seen_and_a_declaration_is_not():
-    seen = Observed(("path:/r",), ("path:/w",), ("path:/m",), ())
+    seen = SimpleNamespace(reads=("path:/r",), writes=("path:/w",), makes=("path:/m",), programs=())
     said = {"reads": ["path:/guess", "name"], "writes": ["path:/guess"], "makes": ["path:/guess"], "unknown": "why"}
     states = [("cmd.run", {}), ("file.managed", {}), ("module.run", {})]
     found, unknown = footprints_of(states, {"cmd": said, "file": said, "module": {}}, learned=lambda chunk: seen)

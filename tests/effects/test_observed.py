@@ -1,8 +1,9 @@
 """Observed footprints replace guesses."""
 
+from types import SimpleNamespace
+
 from trees import FakeStates, compiler
 
-from asyncstate.effects.observed import Observed
 from asyncstate.model.dag import FOOTPRINT
 
 STATES = FakeStates(
@@ -31,7 +32,8 @@ def edges(tree, records, *, mode="learned", bundled=True, unknown=False):
 
 
 def record(reads=(), writes=(), programs=()):
-    return Observed(tuple(f"path:{path}" for path in reads), tuple(f"path:{path}" for path in writes), (), programs)
+    reads, writes = ([f"path:{path}" for path in paths] for paths in (reads, writes))
+    return SimpleNamespace(reads=tuple(reads), writes=tuple(writes), makes=(), programs=programs)
 
 
 COMMANDS = """

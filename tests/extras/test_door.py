@@ -10,7 +10,7 @@ import pytest
 LEDGER = {
     "fleet": 81,
     "editor": 32,
-    "proof": 42,
+    "proof": 35,
     "dropin": 44,
     "borrow": 25,
     "completion": 16,

@@ -163,10 +163,9 @@ class _Shaking:
         from asyncstate.extras.proof.shake.outcome import Outcome
         from asyncstate.extras.proof.shake.report import result_data, result_lines
         from asyncstate.extras.proof.shake.search import Result
-        from asyncstate.model.dag import Dag
         from asyncstate.model.plan import Plan
 
-        plan, serial, result = Plan((), (), (), (), Dag(0)), Outcome({}, {}), Result(complete=False)
+        plan, serial, result = Plan((), (), (), ()), Outcome({}, {}), Result(complete=False)
         with self._driver, self._console.signalled(lambda number: self._driver.stop(Signalled(number)), _LATEST):
             try:
                 plan, serial = self._driver.call(self._rooms.first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.to_thread
 
@@ -15,11 +15,30 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from asyncstate.model.plan import Plan
-    from asyncstate.model.result import RunReport
+
+
+class Report(Protocol):
+    """The report of a run."""
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The rows by tag."""
+
+    @property
+    def cancelled(self) -> str:
+        """The reason of a cancellation, "" if it was not cancelled."""
+
+    @property
+    def not_started(self) -> tuple[str, ...]:
+        """The tags of the states that did not start."""
+
+    @property
+    def failed(self) -> list[str]:
+        """The tags of the states that failed."""
 
 
 async def missing_orders(
-    plan: Plan, root: str, prepare: Callable[[], None], run: Callable[[tuple[int, ...]], Awaitable[RunReport]]
+    plan: Plan, root: str, prepare: Callable[[], None], run: Callable[[tuple[int, ...]], Awaitable[Report]]
 ) -> Sequence[str]:
     """Return lines with the two states of each missing edge, or the reason if the search broke off; else none."""
     result = await shake_in_process(plan, root, prepare, run)
@@ -32,7 +51,7 @@ async def shake_in_process(
     plan: Plan,
     root: str,
     prepare: Callable[[], None],
-    run: Callable[[tuple[int, ...]], Awaitable[RunReport]],
+    run: Callable[[tuple[int, ...]], Awaitable[Report]],
     *,
     ignore: tuple[str, ...] = (),
 ) -> Result:
@@ -58,7 +77,7 @@ async def shake_in_process(
         return result
 
 
-def ended_early(report: RunReport) -> str:
+def ended_early(report: Report) -> str:
     """Return the reason why a run did not reach all its states; "" if it did."""
     if report.cancelled:
         return report.cancelled

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from asyncstate.extras.proof.shake.outcome import Difference, Outcome
     from asyncstate.extras.proof.shake.search import Result, Unexplained, Unordered
-    from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
 
 _LISTED = 8
@@ -47,8 +46,8 @@ def result_lines(plan: Plan, result: Result, palette: Palette | None = None) -> 
 def _unexplained_lines(plan: Plan, each: Unexplained, palette: Palette) -> Iterator[str]:
     chunk = plan.chunk_of(each.delayed)
     yield (
-        f"{_place(chunk)}{palette.paint(palette.yellow, _said(plan, each.delayed))} must run before a later state, and "
-        "nothing says so; the search was cut off before it knew which"
+        f"{_before(chunk.where)}{palette.paint(palette.yellow, _said(plan, each.delayed))} must run before a later "
+        "state, and nothing says so; the search was cut off before it knew which"
     )
     yield "  if it runs last:"
     yield from (f"    {line}" for line in _difference_lines(each.differences, "serial", "delayed"))
@@ -56,9 +55,10 @@ def _unexplained_lines(plan: Plan, each: Unexplained, palette: Palette) -> Itera
 
 def _lines(plan: Plan, found: Unordered, palette: Palette) -> Iterator[str]:
     earlier, later = (plan.chunk_of(node) for node in found.pair)
+    at = f" ({earlier.where})" if earlier.where else ""
     yield (
-        f"{_place(later)}{palette.paint(palette.yellow, _said(plan, found.pair.later))} must run after "
-        f"{_said(plan, found.pair.earlier)}{_at(earlier)}, and nothing says so"
+        f"{_before(later.where)}{palette.paint(palette.yellow, _said(plan, found.pair.later))} must run after "
+        f"{_said(plan, found.pair.earlier)}{at}, and nothing says so"
     )
     yield "  if it runs first:"
     yield from (f"    {line}" for line in _difference_lines(found.differences, "serial", "delayed"))
@@ -149,9 +149,5 @@ def _said(plan: Plan, node: int) -> str:
     return f"{_OF_ANOTHER_KIND.get(_kind(plan, node), '')}{describe_tag(plan.chunk_of(node).tag)}"
 
 
-def _place(chunk: LowChunk) -> str:
-    return f"{chunk.file}:{chunk.line}: " if chunk.line else f"{chunk.file}: " if chunk.file else ""
-
-
-def _at(chunk: LowChunk) -> str:
-    return f" ({_place(chunk).removesuffix(': ')})" if chunk.file else ""
+def _before(where: str) -> str:
+    return f"{where}: " if where else ""

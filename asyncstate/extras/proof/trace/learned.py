@@ -6,19 +6,14 @@ programs that it ran, a source that it names, the file of a custom module. Recor
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from asyncstate.effects.observed import Observed
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
-from asyncstate.plans.inputs import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from asyncstate.model.chunk import LowChunk
 
 MOST_NAMES = 500
 """The number of names of one kind in a record above which the deepest paths become trees."""
@@ -62,6 +57,15 @@ class Effects(msgspec.Struct, frozen=True):
             writes,
             tuple(name for name in _union(self.makes, other.makes) if name not in writes),
         )
+
+
+class Known(NamedTuple):
+    """Learned effects that hold: names as in a footprint, and the paths of programs that the state ran."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    makes: tuple[str, ...]
+    programs: tuple[str, ...]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,19 +121,14 @@ class LearnedEffects:
         self._records = table.records
         self._digest = digest
 
-    def of(self, chunk: LowChunk) -> Observed | None:
-        """Return the effects of a state, if its record is whole and the files in its text are unchanged."""
-        record = self._records.get(chunk_key(chunk)) if self._records else None
+    def of(self, key: str) -> Known | None:
+        """Return the effects of a state by its key, if its record is whole and the files in its text are unchanged."""
+        record = self._records.get(key)
         if record is None or not record.whole:
             return None
         unchanged = all(self._digest(path) == digest for path, digest in record.inputs.items())
         seen = record.effects
-        return Observed(seen.reads, seen.writes, seen.makes, record.programs) if unchanged else None
-
-
-def chunk_key(chunk: LowChunk) -> str:
-    """Return the digest of a state's function, name and arguments, whatever its place in the order."""
-    return hashlib.sha256(canonical([chunk.state, chunk.fun, chunk.name, chunk.own_args])).hexdigest()
+        return Known(seen.reads, seen.writes, seen.makes, record.programs) if unchanged else None
 
 
 def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

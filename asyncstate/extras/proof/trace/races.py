@@ -7,7 +7,7 @@ state at a time shows the races of every other legal order.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from asyncstate.extras.proof.trace.touched import (
     ABSENT,
@@ -25,8 +25,6 @@ from asyncstate.extras.proof.trace.touched import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from asyncstate.model.dag import Dag
-
     Marks = Mapping[int, Mapping[str, Collection[str]]]
 
 BELOW = 1 << 9
@@ -38,8 +36,19 @@ _DIRECT = LOOKED | ABSENT | CHANGES
 _WINDOW = 64
 """The number of earlier accesses of a path that each access is compared with. An access that is ordered with its
 neighbours is ordered with all before them; for a path with thousands of racing states, the nearest are enough."""
-_BLOCK = 4096
-"""The number of nodes looked up in one pass over the graph: bounds the memory for a plan of 100,000 states."""
+
+
+class Graph(Protocol):
+    """The order of the nodes of a plan."""
+
+    def unordered(self, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Return the pairs without a path between their nodes."""
+
+    def copy(self) -> Self:
+        """Return the same graph, to be changed apart from this one."""
+
+    def add(self, before: int, after: int, source: str) -> None:
+        """Add an edge."""
 
 
 class Conflict(NamedTuple):
@@ -53,7 +62,7 @@ class Conflict(NamedTuple):
 
 
 def conflicts(
-    dag: Dag,
+    dag: Graph,
     rank: Sequence[int],
     touched: Mapping[int, Mapping[str, int]],
     marks: Marks | None = None,
@@ -73,11 +82,11 @@ def conflicts(
         for one, before, two, after in _pairs(list(accesses.items()))
         if not (_both_ensure(before, after) and _agree(_marks(known, one, path), _marks(known, two, path)))
     ]
-    unordered = _without_order(dag, {(conflict.earlier, conflict.later) for conflict in found})
+    unordered = dag.unordered({(conflict.earlier, conflict.later) for conflict in found})
     kept = [conflict for conflict in found if (conflict.earlier, conflict.later) in unordered]
     if contingent:
         makers = {(conflict.earlier, conflict.later) for conflict in kept if _is_about_making(conflict)}
-        apart = _without_order(_with_edges(dag, contingent), makers)
+        apart = _with_edges(dag, contingent).unordered(makers)
         kept = [
             conflict
             for conflict in kept
@@ -106,7 +115,7 @@ def _is_about_making(conflict: Conflict) -> bool:
     return bool(either & ENSURED) and not either & (WRITTEN | REMOVED | LISTED)
 
 
-def _with_edges(dag: Dag, edges: Iterable[tuple[int, int]]) -> Dag:
+def _with_edges(dag: Graph, edges: Iterable[tuple[int, int]]) -> Graph:
     """Return a graph with the edges of another one and more."""
     both = dag.copy()
     for before, after in edges:
@@ -180,23 +189,3 @@ def _pairs(accesses: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
             if clash(before, after):
                 found.append((one, before, two, after))
     return found
-
-
-def _without_order(dag: Dag, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the pairs without a path between their nodes."""
-    left = {(one, two) for one, two in pairs if not dag.sources(one, two)}
-    asked = sorted({node for pair in left for node in pair})
-    order = dag.topological_order(lambda node: node) if asked else []
-    ordered: set[tuple[int, int]] = set()
-    for start in range(0, len(asked), _BLOCK):
-        bit = {node: 1 << number for number, node in enumerate(asked[start : start + _BLOCK])}
-        before = [0] * dag.size
-        for node in order:
-            mask = bit.get(node, 0)
-            for other in dag.predecessors(node):
-                mask |= before[other]
-            before[node] = mask
-        for one, two in left:
-            if bit.get(one, 0) & before[two] or bit.get(two, 0) & before[one]:
-                ordered.add((one, two))
-    return left - ordered

@@ -5,12 +5,11 @@ As in ThreadSanitizer, a report has two states, the path, the writer, and the pl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from asyncstate.errors import Issue
 from asyncstate.extras.proof.trace.races import BELOW, ENTRY, conflicts
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
-from asyncstate.model.result import Race
 from asyncstate.redact import MASK
 
 if TYPE_CHECKING:
@@ -18,6 +17,53 @@ if TYPE_CHECKING:
 
     from asyncstate.extras.proof.trace.races import Conflict, Marks
     from asyncstate.model.plan import Plan
+
+
+class State(Protocol):
+    """One of two states in a race."""
+
+    @property
+    def state(self) -> str:
+        """Its module."""
+
+    @property
+    def function(self) -> str:
+        """Its function, with its module."""
+
+    @property
+    def id(self) -> str:
+        """Its ID."""
+
+    @property
+    def file(self) -> str:
+        """The file that declares it."""
+
+    @property
+    def line(self) -> int:
+        """The line there, 0 if unknown."""
+
+    @property
+    def where(self) -> str:
+        """File and line, as far as known."""
+
+
+class Contact(NamedTuple):
+    """A path that both touched: how each touched it, in a word or two, and whether that changed it."""
+
+    path: str
+    earlier: str
+    later: str
+    earlier_writes: bool
+    later_writes: bool
+
+
+class Race(NamedTuple):
+    """Two states of a plan, the ``earlier`` one first in the serial order, and all paths that both touched."""
+
+    earlier: State
+    later: State
+    contacts: tuple[Contact, ...]
+
 
 _ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"})
 _MAKE_ACCOUNTS = frozenset({"user", "group"})
@@ -36,7 +82,7 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     nodes = {
         node: _with_made_folders(plan, node, flags) for node, flags in touched.items() if plan.nodes[node].takes_a_slot
     }
-    contacts: dict[tuple[int, int], dict[str, tuple[str, str, str, bool, bool]]] = {}
+    contacts: dict[tuple[int, int], dict[str, Contact]] = {}
     turns = [frozenset(members) for members in plan.turns]
     contingent = {(edge.before, edge.after) for edge in plan.contingent}
     for conflict in conflicts(plan.dag, plan.rank, nodes, marks, contingent):
@@ -44,7 +90,7 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
         apart = all(conflict.path in plan.entries.get(state, ()) for state in pair) or _is_a_lookup(plan, conflict)
         if pair[0] != pair[1] and not apart and not any(in_turn.issuperset(pair) for in_turn in turns):
             path = MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path
-            contact = (
+            contact = Contact(
                 path,
                 _deed(conflict.before),
                 _deed(conflict.after),
@@ -53,7 +99,7 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
             )
             contacts.setdefault(pair, {}).setdefault(path, contact)
     return [
-        Race.between(plan.chunks[one], plan.chunks[two], found.values())
+        Race(plan.chunks[one], plan.chunks[two], tuple(found.values()))
         for (one, two), found in sorted(contacts.items())
     ]
 
@@ -102,14 +148,12 @@ def _message(race: Race) -> str:
 def _settled(race: Race) -> str:
     """Return the place of the other state, and the requisite or the footprints that would remove the race."""
     one, two, contact = race.earlier, race.later, race.contacts[0]
-    place = f"{one.file}:{one.line}" if one.line else one.file
-    where = f"{one.id} is at {place}\n" if place else ""
+    where = f"{one.id} is at {one.where}\n" if one.where else ""
     sides = [
         f"  in {state.id}  footprint: {{{'writes' if writes else 'reads'}: ['path:{contact.path}']}}"
         for state, writes in ((one, contact.earlier_writes), (two, contact.later_writes))
     ]
-    ((module, id_),) = race.require.items()
-    requisite = f"settle it with a requisite\n  in {two.id}  require: [{{{module}: {id_}}}]"
+    requisite = f"settle it with a requisite\n  in {two.id}  require: [{{{one.state}: {one.id}}}]"
     return "\n".join([f"{where}{requisite}", "or with footprints, where the modules do not declare them", *sides])
 
 

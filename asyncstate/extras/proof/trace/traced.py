@@ -11,10 +11,10 @@ from asyncstate.extras.proof.trace.report import find_races, race_issues
 from asyncstate.extras.proof.trace.witness import Trace
 
 if TYPE_CHECKING:
+    from asyncstate.extras.proof.trace.learning import Parts
+    from asyncstate.extras.proof.trace.report import Race
     from asyncstate.extras.proof.trace.witness import Witness
     from asyncstate.model.plan import Plan
-    from asyncstate.model.result import Race
-    from asyncstate.run.assembly import Parts
 
 
 class RunTracer:
@@ -24,9 +24,8 @@ class RunTracer:
     """
 
     def __init__(self, plan: Plan, parts: Parts) -> None:
-        settings, host = parts.settings, parts.host
         self._plan = plan
-        self._trace = Trace(Strace(), (settings.cachedir, settings.state_dir, *host.plugin_paths()))
+        self._trace = Trace(Strace(), parts.own_folders)
         self._learning = Learning(plan, parts)
 
     def of(self, node: int) -> Witness:

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from asyncstate.effects.observed import key_of_work
 from asyncstate.extras.proof.trace.learned import (
     MOST_NAMES,
     MOST_RECORDS,
@@ -11,7 +12,6 @@ from asyncstate.extras.proof.trace.learned import (
     LearnedEffects,
     Record,
     Table,
-    chunk_key,
 )
 from asyncstate.extras.proof.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, NAMED, REMOVED, WRITTEN
 from asyncstate.model.chunk import LowChunk
@@ -22,7 +22,7 @@ def chunk(name="make", **args):
 
 
 def record(**fields):
-    key = fields.pop("key", chunk_key(chunk()))
+    key = fields.pop("key", key_of_work(chunk()))
     effects = Effects(reads=("path:/r",), writes=("path:/w",))
     return Record(
         **{
@@ -81,10 +81,10 @@ def test_no_name_is_lost(paths):
 
 
 def test_the_key_is_what_a_state_does_not_when():
-    assert chunk_key(chunk()) == chunk_key(chunk(require=[{"cmd": "x"}], order=1, lane="x", watch_in=[]))
-    assert chunk_key(chunk()) != chunk_key(chunk(cwd="/srv"))
-    assert chunk_key(chunk()) != chunk_key(chunk("make install"))
-    assert chunk_key(chunk(env={"\ud800": object})) == chunk_key(chunk(env={"\ud800": object}))
+    assert key_of_work(chunk()) == key_of_work(chunk(require=[{"cmd": "x"}], order=1, lane="x", watch_in=[]))
+    assert key_of_work(chunk()) != key_of_work(chunk(cwd="/srv"))
+    assert key_of_work(chunk()) != key_of_work(chunk("make install"))
+    assert key_of_work(chunk(env={"\ud800": object})) == key_of_work(chunk(env={"\ud800": object}))
 
 
 def test_runs_add_up_while_the_inputs_are_the_same():
@@ -105,16 +105,16 @@ def test_a_table_drops_the_oldest():
 
 def test_a_record_holds_while_text_and_inputs_are_unchanged():
     now = {"/s": "1"}
-    table = Table(records={chunk_key(chunk()): record(inputs={"/s": "1"})})
+    table = Table(records={key_of_work(chunk()): record(inputs={"/s": "1"})})
     learned = LearnedEffects(table, lambda path: now.get(path, ""))
-    assert learned.of(chunk(require=[{"cmd": "x"}])) is not None
-    assert learned.of(chunk("other")) is None
+    assert learned.of(key_of_work(chunk(require=[{"cmd": "x"}]))) is not None
+    assert learned.of(key_of_work(chunk("other"))) is None
     now["/s"] = "2"
-    assert learned.of(chunk()) is None
+    assert learned.of(key_of_work(chunk())) is None
     now.clear()
-    assert learned.of(chunk()) is None
+    assert learned.of(key_of_work(chunk())) is None
 
 
 def test_a_state_that_was_not_seen_at_its_work_is_not_known():
-    table = Table(records={chunk_key(chunk()): record(whole=False)})
-    assert LearnedEffects(table, str).of(chunk()) is None
+    table = Table(records={key_of_work(chunk()): record(whole=False)})
+    assert LearnedEffects(table, str).of(key_of_work(chunk())) is None
