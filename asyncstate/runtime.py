@@ -310,6 +310,13 @@ class StateRuntime:
         recorder = self._records().recorder
         return recorder(plan, self.redacted(plan), selection, failhard=failhard, make_key=make_key).record()
 
+    @staticmethod
+    def recorded(text: str) -> Plan:
+        """Return the plan of a record, from its JSON."""
+        from asyncstate.plans.record import PlanRecord  # noqa: PLC0415 - few programs keep plans
+
+        return msgspec.json.decode(text, type=PlanRecord).plan()
+
     def hold(self, plan: Plan, named: Iterable[str] = ()) -> Plan:
         """Pin the files of the tree that a plan uses to their present content; return the plan to record and run.
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     metavar="[RUN]",
     is_flag=False,
     flag_value="latest",
-    shell_complete=completes("run"),
+    offers="run",
     help="Select only the states that failed in a past run or did not start. They come with what they require and what "
     "follows their changes. RUN is the ID of a run; default: the last real run. SLS names stand before it.",
 )
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     metavar="[RUN]",
     is_flag=False,
     flag_value="latest",
-    shell_complete=completes("run"),
+    offers="run",
     help="Resume a run that was killed or cancelled. States that ended keep their rows and do not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.options import config_options, data_option
+from asyncstate.cli.options import config_options
 from asyncstate.cli.settings import COMMANDS, settings_from, split_arguments
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound
 
@@ -24,6 +24,7 @@ _LOOKING_UP = frozenset({"get", "item", "fetch"})
 
 @new_command(
     "call",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate call test.ping", "Does asyncstate work here?"),
         ("asyncstate call cmd.run 'ls *.sls' cwd=/srv/salt", "A command, with a keyword argument."),
@@ -39,7 +40,6 @@ _LOOKING_UP = frozenset({"get", "item", "fetch"})
     is_flag=True,
     help="Print the return value unredacted, including decrypted values and passwords in URLs.",
 )
-@data_option("human", "json", "yaml")
 def command(
     console: Console, /, function: str, arguments: tuple[str, ...], *, show_secrets: bool, **options: Any
 ) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.framework import new_command
-from asyncstate.cli.options import compiled_options, data_option
+from asyncstate.cli.options import compiled_options
 from asyncstate.cli.settings import select
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|in
 
 @new_command(
     "check",
+    forms=("human", "github", "json", "yaml"),
     examples=(
         ("asyncstate check --file-root ./salt --pillar-root ./pillar", "The highstate of a checkout."),
         ("asyncstate check web db --for-machine db1.yaml", "Two SLS files, as another machine would see them."),
@@ -34,7 +35,6 @@ _READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|in
     ),
 )
 @compiled_options
-@data_option("human", "github", "json", "yaml")
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Compile a tree and report every mistake; run nothing.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
     from asyncstate.errors import Issue
+    from asyncstate.model.plan import Plan
     from asyncstate.model.result import HostResult
     from asyncstate.redact import Secrets
 
@@ -135,6 +136,12 @@ class Console:
         from asyncstate.cli.settings import select
 
         return select(self, words, options)
+
+    def named(self, plan: Plan, wanted: str) -> list[int]:
+        """Return the numbers of the states with this ID or name. Raises UsageError; CompileError without states."""
+        from asyncstate.cli.settings import states_called
+
+        return states_called(plan, wanted)
 
     @property
     def for_people(self) -> bool:

@@ -29,9 +29,14 @@ _EVERYTHING = "asyncstate.help.all"
 
 
 class Option(click.Option):
-    """An option in a section of the help. ``--help`` leaves out ``rare`` ones, which ``--help-all`` explains."""
+    """An option in a section of the help. ``--help`` leaves out ``rare`` ones, which ``--help-all`` explains.
 
-    def __init__(self, *args: Any, section: str, rare: bool = False, **attributes: Any) -> None:
+    ``offers`` is what a shell completes its value to: see `completes`.
+    """
+
+    def __init__(self, *args: Any, section: str, rare: bool = False, offers: str = "", **attributes: Any) -> None:
+        if offers:
+            attributes["shell_complete"] = completes(offers)
         super().__init__(*args, **attributes)
         self.section = section
         self.rare = rare
@@ -93,11 +98,24 @@ class _Explained(click.Command):
 
 
 class Command(_Explained):
-    """A command with the general options, help in sections, and its examples."""
+    """A command with the general options, help in sections, and its examples.
 
-    def __init__(self, *args: Any, examples: tuple[tuple[str, str], ...] = (), **attributes: Any) -> None:
+    One that answers with data has ``--out`` for its ``forms``, the first by default.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        forms: tuple[str, ...] = (),
+        examples: tuple[tuple[str, str], ...] = (),
+        **attributes: Any,
+    ) -> None:
         super().__init__(*args, **attributes)
         self.examples = examples
+        if forms:
+            said = f"Output format: {', '.join(forms)}. Default: {forms[0]}."
+            shown: dict[str, Any] = {"default": forms[0], "type": click.Choice(forms), "help": said}
+            self.params.append(Option(["--out"], section="Output", callback=set_out, **shown))
         self.params.extend(general_options())
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -277,6 +295,16 @@ def unknown_command(name: str, known: list[str], family: str = "") -> str:
 def console_of(ctx: click.Context) -> Console:
     """Return the console of this call."""
     return ctx.ensure_object(Console)
+
+
+def set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    """Note the format of the answer: the callback of ``--out``."""
+    console_of(ctx).out = value
+    if value == "github":
+        from asyncstate.cli.console import keep_github_from_obeying
+
+        keep_github_from_obeying()
+    return value
 
 
 def _set_on_console(ctx: click.Context, param: click.Parameter, value: Any) -> Any:

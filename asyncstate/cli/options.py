@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import completes, console_of, option, run_option, selection_option, tree_option
+from asyncstate.cli.framework import completes, console_of, option, run_option, selection_option, set_out, tree_option
 from asyncstate.cli.settings import MappingType
 from asyncstate.pattern import lazy_pattern
 
@@ -87,15 +87,6 @@ def in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None
     directory = os.path.dirname(os.path.abspath(value)) if value else ""
     if value and not os.path.isdir(directory):
         raise click.BadParameter(f"{directory} is not a directory", ctx, param)
-    return value
-
-
-def _set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
-    console_of(ctx).out = value
-    if value == "github":
-        from asyncstate.cli.console import keep_github_from_obeying
-
-        keep_github_from_obeying()
     return value
 
 
@@ -182,14 +173,14 @@ config_options: Callable[[Any], Any] = together(
         "--saltenv",
         rare=True,
         metavar="ENV",
-        shell_complete=completes("saltenv"),
+        offers="saltenv",
         help="Environment of the SLS files. Default: all for a highstate, base for named SLS.",
     ),
     tree_option(
         "--pillarenv",
         rare=True,
         metavar="ENV",
-        shell_complete=completes("saltenv"),
+        offers="saltenv",
         help="Use pillar files of this environment only.",
     ),
 )
@@ -223,7 +214,7 @@ part_options: Callable[[Any], Any] = together(
         rare=True,
         multiple=True,
         metavar="NAME",
-        shell_complete=completes("excluded"),
+        offers="excluded",
         help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME), like 'exclude' in an SLS file; repeatable.",
     ),
     selection_option(
@@ -231,11 +222,16 @@ part_options: Callable[[Any], Any] = together(
         "ids",
         multiple=True,
         metavar="ID",
-        shell_complete=completes("id"),
+        offers="id",
         help="Select only this ID and what it requires; repeatable.",
     ),
 )
 """For every command that compiles a part of the tree, and what that part is."""
+
+chosen_options: Callable[[Any], Any] = together(
+    click.argument("sls", nargs=-1, shell_complete=completes("sls")), part_options
+)
+"""The same with the names of SLS; none means the highstate."""
 
 test_option: Callable[[Any], Any] = run_option(
     "--test/--no-test",
@@ -260,11 +256,7 @@ what_if_options: Callable[[Any], Any] = together(
 )
 """Options of apply that compiling commands take as well."""
 
-compiled_options: Callable[[Any], Any] = together(
-    click.argument("sls", nargs=-1, shell_complete=completes("sls")),
-    part_options,
-    what_if_options,
-)
+compiled_options: Callable[[Any], Any] = together(chosen_options, what_if_options)
 """For commands that compile a part of the tree and run nothing."""
 
 wait_option: Callable[[Any], Any] = run_option(
@@ -395,7 +387,7 @@ report_options: Callable[[Any], Any] = together(
         default="human",
         type=click.Choice(["human", "github", "json", "jsonl", "yaml"]),
         metavar="FORMAT",
-        callback=_set_out,
+        callback=set_out,
         help="Output format: human (default), github, json, yaml or jsonl. github: as human and, in GitHub "
         "Actions, an annotation at the place of each failure; json or yaml: one object keyed by state tag, as in "
         "Salt but without the minion's name; jsonl: one event per line, as it happens.",
@@ -458,14 +450,3 @@ driving_options: Callable[[Any], Any] = together(grace_option, outcome_options, 
 
 one_run_options: Callable[[Any], Any] = together(test_option, grace_option, report_options, telemetry_options)
 """For every command that makes one run on this machine, and shows it as apply does."""
-
-
-def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:
-    """Declare ``--out`` for a command that answers with data."""
-    return option(
-        "--out",
-        default=default,
-        type=click.Choice(forms),
-        callback=_set_out,
-        help=f"Output format: {', '.join(forms)}. Default: {default}.",
-    )

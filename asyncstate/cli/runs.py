@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Family, option, run_option
-from asyncstate.cli.options import config_file_options, data_option
+from asyncstate.cli.options import config_file_options
 from asyncstate.cli.past_runs import journal_in, plan_of, report_of, run_argument
 from asyncstate.cli.settings import settings_from
 
@@ -27,6 +27,7 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "list",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate runs list", "All runs that the journal keeps, newest first."),
         ("asyncstate runs list -n 1 --out json", "The last run, for a program."),
@@ -40,7 +41,6 @@ def command(console: Console, /) -> None:
     help="Show the last N runs only. Default: all.",
 )
 @config_file_options
-@data_option("human", "json", "yaml")
 def list_(console: Console, /, number: int | None, **options: Any) -> None:
     """List the runs of this machine, newest first: when, how long, how many states, how it ended."""
     from asyncstate.report.runs import run_data, run_table
@@ -55,6 +55,7 @@ def list_(console: Console, /, number: int | None, **options: Any) -> None:
 
 @command.command(
     "show",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate runs show", "The last run."),
         ("asyncstate runs show 4be1 --out json", "A run by the beginning of its ID, for a program."),
@@ -62,7 +63,6 @@ def list_(console: Console, /, number: int | None, **options: Any) -> None:
 )
 @run_argument
 @config_file_options
-@data_option("human", "json", "yaml")
 def show(console: Console, /, run: str | None, **options: Any) -> None:
     """Show one run: its options, how it ended, a line for each state, and the summary.
 
@@ -93,6 +93,7 @@ def show(console: Console, /, run: str | None, **options: Any) -> None:
 
 @command.command(
     "prune",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate runs prune --dry-run", "What would be forgotten now."),
         ("asyncstate runs prune --keep-runs 20 --keep-days 7", "Keep at most twenty runs, and none older than a week."),
@@ -112,7 +113,6 @@ def show(console: Console, /, run: str | None, **options: Any) -> None:
 )
 @run_option("--dry-run", is_flag=True, help="Only list the runs that would be deleted.")
 @config_file_options
-@data_option("human", "json", "yaml")
 def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, dry_run: bool, **options: Any) -> None:
     """Delete old and damaged runs. The last whole one always stays, and so does a run that is under way.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Family, completes, selection_option
-from asyncstate.cli.options import compiled_options, data_option, tree_options, what_if_options
+from asyncstate.cli.options import compiled_options, tree_options, what_if_options
 from asyncstate.cli.picture import picture_options
 from asyncstate.cli.settings import select, settings_from, states_called
 
@@ -31,13 +31,13 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "lowstate",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate show lowstate web", "The states of an SLS in the order of a serial run."),
         ("asyncstate show lowstate --out json", "Low data as Salt's state.show_lowstate returns it."),
     ),
 )
 @compiled_options
-@data_option("human", "json", "yaml")
 def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show every state in serial order and what it waits for.
 
@@ -51,10 +51,10 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
 
 @command.command(
     "highstate",
+    forms=("human", "json", "yaml"),
     examples=(("asyncstate show highstate --out yaml", "All of the highstate, as rendered."),),
 )
 @compiled_options
-@data_option("human", "json", "yaml")
 def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show high data before extend and exclude are applied.
 
@@ -66,12 +66,12 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None
 
 @command.command(
     "sls",
+    forms=("human", "json", "yaml"),
     examples=(("asyncstate show sls web.conf", "What one SLS file and its includes render to."),),
 )
 @click.argument("sls", nargs=-1, required=True, shell_complete=completes("sls"))
 @tree_options
 @what_if_options
-@data_option("human", "json", "yaml")
 def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show what SLS files and their includes render to."""
     _show_high(console, sls, options)
@@ -79,11 +79,11 @@ def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
 
 @command.command(
     "top",
+    forms=("human", "json", "yaml"),
     examples=(("asyncstate show top --for-machine web1.yaml", "What top.sls would assign to another machine."),),
 )
 @tree_options
 @what_if_options
-@data_option("human", "json", "yaml")
 def top(console: Console, /, **options: Any) -> None:
     """Show which SLS top.sls assigns to this machine, by environment."""
     settings = settings_from(console, options)

@@ -55,6 +55,8 @@ def checked(called: _Checked) -> _Checked:
         for name, method in list(vars(called).items()):
             if isinstance(method, FunctionType) and (name == "__init__" or not name.startswith("_")):
                 setattr(called, name, checked(method))
+            elif isinstance(method, staticmethod) and not name.startswith("_"):
+                setattr(called, name, staticmethod(checked(method.__func__)))
         return called
     names = called.__code__.co_varnames[: called.__code__.co_argcount]
     annotations = called.__annotations__

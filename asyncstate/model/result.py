@@ -78,6 +78,7 @@ def was_held_back(row: Row) -> bool:
 
 
 _PROCESS = "pid"
+_TIMED = frozenset({"start_time", "duration"})
 
 
 def repeatable(changes: Any) -> Any:
@@ -190,6 +191,16 @@ class RunReport(msgspec.Struct, frozen=True):
     wall_ms: float = 0.0
     busy_ms: float = 0.0
     cancelled: str = ""
+
+    @property
+    def repeatable_rows(self) -> dict[str, Row]:
+        """The rows without the times and process numbers, which differ in every run."""
+        return {
+            tag: {
+                key: repeatable(value) if key == "changes" else value for key, value in row.items() if key not in _TIMED
+            }
+            for tag, row in self.rows.items()
+        }
 
     @property
     def failed(self) -> list[str]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.framework import new_command
-from asyncstate.cli.options import compiled_options, data_option
+from asyncstate.cli.options import compiled_options
 from asyncstate.cli.settings import select
 from asyncstate.cli.show import shown_plan
 
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 
 @new_command(
-    "aggregate",
+    "aggregate", forms=("human", "json", "yaml"),
     examples=(("asyncstate show aggregate web", "Which states of an SLS one call of the package manager installs."),),
 )
 @compiled_options
-@data_option("human", "json", "yaml")
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show which states are aggregated, and why the others are not.
 

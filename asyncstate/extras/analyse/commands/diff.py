@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from asyncstate.cli.framework import completes, new_command, selection_option
-from asyncstate.cli.options import data_option, part_options, what_if_options
+from asyncstate.cli.options import part_options, what_if_options
 from asyncstate.cli.settings import select, settings_from
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _RUN: Final = "run:"
 
 @new_command(
     "diff",
+    forms=("human", "json", "yaml", "mermaid"),
     examples=(
         ("asyncstate show diff web.plan", "What has changed in the tree since a plan was saved."),
         ("asyncstate show diff old.plan new.plan", "Two saved plans."),
@@ -37,7 +38,6 @@ _RUN: Final = "run:"
     help="The SLS file that the plan was made from with --file. Only the command line names a file to compile.",
 )
 @what_if_options
-@data_option("human", "json", "yaml", "mermaid")
 def command(console: Console, /, first: str, other: tuple[str, ...], **options: Any) -> None:
     """Show how a saved plan differs from a later one, or from the tree.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.options import compiled_options, data_option
+from asyncstate.cli.options import compiled_options
 from asyncstate.cli.settings import select, states_called
 from asyncstate.nearest import nearest
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 @new_command(
     "explain",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate explain nginx_conf", "A state of the highstate, by its ID or name."),
         ("asyncstate explain nginx_conf web --out json", "The same for one SLS file, for a program."),
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     help="Also show what the state really waited for, how long, and its outcome. FILE has the events of a run (apply "
     "--out jsonl > FILE); - is standard input.",
 )
-@data_option("human", "json", "yaml")
 def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str | None, **options: Any) -> None:
     """Explain when a state runs, and what it depends on; or what the code of a mistake means.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command
-from asyncstate.cli.options import compiled_options, data_option
+from asyncstate.cli.options import compiled_options
 from asyncstate.cli.settings import select
 from asyncstate.cli.show import shown_plan
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @new_command(
-    "impact",
+    "impact", forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate show impact nginx_conf", "What a change or a failure of a state causes."),
         ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 )
 @click.argument("wanted", metavar="ID", shell_complete=completes("id"))
 @compiled_options
-@data_option("human", "json", "yaml")
 def command(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> None:
     """Show what may run, restart, fail or be skipped because of a state.
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.options import compiled_options, data_option
+from asyncstate.cli.framework import new_command, option
+from asyncstate.cli.options import compiled_options
 from asyncstate.cli.settings import select
 from asyncstate.errors import CompileError
 from asyncstate.model.rules import RULES
@@ -39,6 +39,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 
 @new_command(
     "lint",
+    forms=("human", "github", "json", "yaml"),
     examples=(
         ("asyncstate lint --file-root ./salt", "The highstate of a checkout."),
         ("asyncstate lint web --fix-diff | patch -p1 -d /", "Write the missing requisites into the files."),
@@ -52,7 +53,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     "--select",
     "select_rules",
     metavar="RULES",
-    shell_complete=completes("rules"),
+    offers="rules",
     multiple=True,
     callback=_rules,
     help="Apply these rules only; repeatable.",
@@ -61,7 +62,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     "--ignore",
     "ignore_rules",
     metavar="RULES",
-    shell_complete=completes("rules"),
+    offers="rules",
     multiple=True,
     callback=_rules,
     help="Apply all rules except these; repeatable.",
@@ -72,7 +73,6 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     is_flag=True,
     help="Print a unified diff that adds the missing requisites, instead of the findings.",
 )
-@data_option("human", "github", "json", "yaml")
 def command(
     console: Console,
     /,

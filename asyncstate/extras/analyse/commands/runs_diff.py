@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import completes, new_command
-from asyncstate.cli.options import config_file_options, data_option
+from asyncstate.cli.options import config_file_options
 from asyncstate.cli.past_runs import journal_in, report_of
 from asyncstate.cli.settings import settings_from
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @new_command(
-    "diff",
+    "diff", forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate runs diff", "What the last run did differently from the one before."),
         ("asyncstate runs diff 4be1 latest", "Two runs, by the beginning of an ID."),
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 @click.argument("before", metavar="[A", required=False, shell_complete=completes("run"))
 @click.argument("after", metavar="B]", required=False, shell_complete=completes("run"))
 @config_file_options
-@data_option("human", "json", "yaml")
 def command(console: Console, /, before: str | None, after: str | None, **options: Any) -> None:
     """Compare two runs: states that are new or gone, results, changes, comments, and times beyond noise.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import new_command, run_option
-from asyncstate.cli.options import config_file_options, data_option
+from asyncstate.cli.options import config_file_options
 from asyncstate.cli.past_runs import journal_in, run_argument
 from asyncstate.cli.settings import settings_from
 
@@ -43,6 +43,7 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
 
 @new_command(
     "what-if",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate what-if", "The last run, with 1 to 64 states at once."),
         ("asyncstate what-if 4be1 -j 1,2,4,8", "Some numbers."),
@@ -61,7 +62,6 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
     help="Number of states at once: a number, a range, or several with commas.",
 )
 @config_file_options
-@data_option("human", "json", "yaml")
 def command(console: Console, /, run: str | None, slots: tuple[int, ...], **options: Any) -> None:
     """Show how long a past run would have taken with more or fewer states at once.
 

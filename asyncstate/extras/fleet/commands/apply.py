@@ -10,6 +10,7 @@ from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
 from asyncstate.extras.fleet.commands.options import (
+    RUN_FORMS,
     attending_options,
     compile_options,
     deadline_option,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 @new_command(
     "apply",
+    forms=RUN_FORMS,
     examples=(
         ("asyncstate fleet apply --target '*'", "The highstate of all hosts, as one run."),
         ("asyncstate fleet apply web db --target 'G@role:db or web*' --test", "A dry run of two SLS on some hosts."),

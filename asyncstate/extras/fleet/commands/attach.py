@@ -9,7 +9,7 @@ import click
 from asyncstate.cli.framework import new_command
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
-from asyncstate.extras.fleet.commands.options import attending_options, run_options
+from asyncstate.extras.fleet.commands.options import RUN_FORMS, attending_options, run_options
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @new_command(
     "attach",
+    forms=RUN_FORMS,
     examples=(("asyncstate fleet attach 4be1", "Watch the run whose ID has this prefix, and show its report."),),
 )
 @click.argument("run", shell_complete=complete_runs)

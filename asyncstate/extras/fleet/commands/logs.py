@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import new_command, option
-from asyncstate.cli.options import data_option
 from asyncstate.extras.fleet.commands.completion import complete_hosts
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 @new_command(
     "logs",
+    forms=("human", "jsonl"),
     examples=(
         ("asyncstate fleet logs db1", "The last lines of the agent of db1."),
         ("asyncstate fleet logs db1 --follow --lines 0", "What it logs from now on, until Ctrl-C."),
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     help="Show the last N lines only (100).",
 )
 @connection_options
-@data_option("human", "jsonl")
 def command(console: Console, /, host: str, number: int, *, follow: bool, **options: Any) -> int:
     """Show the log of the agent of HOST, without secrets.
 

@@ -10,7 +10,6 @@ from asyncstate.cli.framework import option
 from asyncstate.cli.options import (
     config_file_options,
     config_options,
-    data_option,
     display_options,
     driving_options,
     one_run_options,
@@ -85,10 +84,12 @@ compile_options: Callable[[Any], Any] = together(
 attending_options: Callable[[Any], Any] = together(progress_option, driving_options)
 """The options of commands that follow a run to its end: signals, and output for other programs."""
 
+RUN_FORMS = ("human", "github", "json", "jsonl")
+"""The forms of every command that shows a run."""
+
 run_options: Callable[[Any], Any] = together(
     config_file_options,
     display_options,
     _report_option,
-    data_option("human", "github", "json", "jsonl"),
 )
 """The options of every command that shows a run: the form of the output."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.framework import new_command
-from asyncstate.cli.options import data_option
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@new_command("runs", examples=(("asyncstate fleet runs", "All runs that the server keeps."),))
+@new_command(
+    "runs", forms=("human", "json", "yaml"), examples=(("asyncstate fleet runs", "All runs that the server keeps."),)
+)
 @connection_options
-@data_option("human", "json", "yaml")
 def command(console: Console, /, **options: Any) -> int:
     """List the runs across hosts, newest first: when, what, on how many hosts, by whom, how it ended."""
     return console.run(lambda: _list(console, options))

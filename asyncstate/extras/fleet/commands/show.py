@@ -9,7 +9,7 @@ import click
 from asyncstate.cli.framework import new_command
 from asyncstate.extras.fleet.commands.completion import complete_runs
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
-from asyncstate.extras.fleet.commands.options import run_options
+from asyncstate.extras.fleet.commands.options import RUN_FORMS, run_options
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @new_command(
     "show",
+    forms=RUN_FORMS,
     examples=(("asyncstate fleet show 4be1", "The run whose ID begins so, host by host."),),
 )
 @click.argument("run", shell_complete=complete_runs)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.framework import new_command
-from asyncstate.cli.options import data_option
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@new_command("status", examples=(("asyncstate fleet status", "All hosts that were ever there."),))
+@new_command(
+    "status",
+    forms=("human", "json", "yaml"),
+    examples=(("asyncstate fleet status", "All hosts that were ever there."),),
+)
 @connection_options
-@data_option("human", "json", "yaml")
 def command(console: Console, /, **options: Any) -> int:
     """List the hosts of the fleet: whether an agent is there now, and its version.
 

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.console import columns
 from asyncstate.cli.framework import completes, new_command, selection_option
-from asyncstate.cli.options import config_options, data_option
+from asyncstate.cli.options import config_options
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.manual.described import Argument
 from asyncstate.extras.manual.function import TITLES, call_lines
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 @new_command(
     "doc",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate doc", "All modules."),
         ("asyncstate doc file", "The functions of a module, one per line."),
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     help="Show which plugin files were not loaded and why; with NAME, only files that could provide it.",
 )
 @config_options
-@data_option("human", "json", "yaml")
 def command(console: Console, /, name: str | None, kind: str | None, why: bool, **options: Any) -> None:
     """Read the documentation of states and execution modules.
 

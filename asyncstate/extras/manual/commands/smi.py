@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Family, completes, option
-from asyncstate.cli.options import config_options, data_option
+from asyncstate.cli.options import config_options
 from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "check",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate smi check", "Which functions every provider of every virtual module has or lacks."),
         ("asyncstate smi check pkg --out json", "The providers of one virtual module, as data."),
@@ -37,7 +38,6 @@ def command(console: Console, /) -> None:
 )
 @click.argument("module", nargs=-1, shell_complete=completes("module_names"))
 @config_options
-@data_option("human", "json", "yaml")
 def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     """Show for every provider of a virtual module which functions are ok, missing, incompatible or deprecated.
 
@@ -60,11 +60,11 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
 
 @command.command(
     "show",
+    forms=("human", "json", "yaml"),
     examples=(("asyncstate smi show user", "The functions a provider of user must have."),),
 )
 @click.argument("module", shell_complete=completes("module_names"))
 @config_options
-@data_option("human", "json", "yaml")
 def show(console: Console, /, module: str, **options: Any) -> None:
     """Show an interface: its functions, their arguments, the platforms that need them, and what they return at least.
 

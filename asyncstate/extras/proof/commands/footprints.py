@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Family
-from asyncstate.cli.options import config_options, data_option
+from asyncstate.cli.options import config_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ def command(console: Console, /) -> None:
 
 @command.command(
     "show",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate footprints show", "Every state function, and its command lines or names."),
         ("asyncstate footprints show make", "Those with 'make' in the function, the ID or the command line."),
@@ -36,7 +37,6 @@ def command(console: Console, /) -> None:
 )
 @click.argument("word", nargs=-1)
 @config_options
-@data_option("human", "json", "yaml")
 def show(console: Console, /, word: tuple[str, ...], **options: Any) -> None:
     """Show what observed states read, wrote and created, by state function and command line or name.
 
@@ -49,6 +49,7 @@ def show(console: Console, /, word: tuple[str, ...], **options: Any) -> None:
 
 @command.command(
     "export",
+    forms=("yaml", "json"),
     examples=(
         ("asyncstate footprints export", "The argument 'footprint' of each state, to be written into the tree."),
         ("asyncstate footprints export build --out json", "The same of some states, for a program."),
@@ -56,7 +57,6 @@ def show(console: Console, /, word: tuple[str, ...], **options: Any) -> None:
 )
 @click.argument("word", nargs=-1)
 @config_options
-@data_option("yaml", "json", default="yaml")
 def export(console: Console, /, word: tuple[str, ...], **options: Any) -> None:
     """Print the argument 'footprint' of observed states, by SLS and ID.
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.options import data_option, part_options
-from asyncstate.cli.settings import states_called
+from asyncstate.cli.framework import new_command, option
+from asyncstate.cli.options import chosen_options
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ explained most; not fewer, as slots wait for each other at the end."""
 
 @new_command(
     "shake",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate shake web --root debian", "Every state of web.sls is delayed once, each in a new copy."),
         (
@@ -40,7 +40,6 @@ explained most; not fewer, as slots wait for each other at the end."""
         ("asyncstate shake web --root debian --only nginx_conf --keep out", "One state; look at the roots afterwards."),
     ),
 )
-@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @option(
     "--root",
     section="Run",
@@ -54,7 +53,7 @@ explained most; not fewer, as slots wait for each other at the end."""
     "--only",
     section="Run",
     metavar="ID",
-    shell_complete=completes("id"),
+    offers="id",
     multiple=True,
     help="Delay only the states with this ID or name; repeatable. All states run all the same.",
 )
@@ -95,8 +94,7 @@ explained most; not fewer, as slots wait for each other at the end."""
     help="Show progress on standard error: a live display on a terminal, else a line now and then (auto), or lines "
     "always (plain).",
 )
-@part_options
-@data_option("human", "json", "yaml")
+@chosen_options
 def command(
     console: Console,
     /,
@@ -170,7 +168,7 @@ class _Shaking:
             try:
                 plan, serial = self._driver.call(self._rooms.first)
                 self._describe(plan, serial)
-                chunks = {chunk for wanted in only for chunk in states_called(plan, wanted)} if only else None
+                chunks = {chunk for wanted in only for chunk in self._console.named(plan, wanted)} if only else None
                 result = self._search(plan, serial, chunks, ignore)
                 if keep is not None and result.complete and not result.broken_off:
                     self._keep(plan, result, keep)

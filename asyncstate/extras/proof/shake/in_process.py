@@ -21,8 +21,8 @@ class Report(Protocol):
     """The report of a run."""
 
     @property
-    def rows(self) -> dict[str, Any]:
-        """The rows by tag."""
+    def repeatable_rows(self) -> dict[str, Any]:
+        """The rows by tag, without what differs in every run."""
 
     @property
     def cancelled(self) -> str:
@@ -70,7 +70,7 @@ async def shake_in_process(
                 report = await run(orders.priority(order))
                 found = await anyio.to_thread.run_sync(entries, root)
                 paths = {root + path.rstrip("/"): entry for path, entry in found.items()}
-                outcomes.append(Outcome(report.rows, dict(paths), ended_early(report)))
+                outcomes.append(Outcome(report.repeatable_rows, dict(paths), ended_early(report)))
             batch = searching.send(tuple(outcomes))
     except StopIteration as end:
         result: Result = end.value

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.model.result import repeatable
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 IGNORED = (
     "*/__pycache__/*",
@@ -35,7 +33,6 @@ IGNORED = (
 )
 """System paths that may differ between two runs. As in a shell's ``case``, ``*`` also matches a slash."""
 
-_TIMED = ("start_time", "duration")
 _BLOCK = 1 << 20
 
 
@@ -108,7 +105,7 @@ def paths_below(root: str) -> Iterator[str]:
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The end of a run: its rows by tag, its changes by path (None: deleted), and the reason if it broke off."""
+    """The end of a run: its repeatable rows by tag, changes by path (None: deleted), the reason if it broke off."""
 
     rows: dict[str, dict[str, Any]]
     paths: dict[str, Entry | None]
@@ -150,16 +147,9 @@ def _in_rows(tag: str, left: dict[str, Any] | None, right: dict[str, Any] | None
         there = {True: "there is one", False: "there is none"}
         yield Difference("row", tag, "missing", there[left is not None], there[right is not None])
         return
-    left, right = _comparable(left), _comparable(right)
     for key in dict.fromkeys((*left, *right)):
         if left.get(key) != right.get(key):
             yield Difference("row", tag, key, _shown(left.get(key)), _shown(right.get(key)))
-
-
-def _comparable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row without the time and the process numbers."""
-    rest = {key: value for key, value in row.items() if key not in _TIMED}
-    return {**rest, "changes": repeatable(row["changes"])} if "changes" in row else rest
 
 
 def _shown(value: Any) -> str:

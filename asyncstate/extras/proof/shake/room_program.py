@@ -37,7 +37,7 @@ async def _done(job: Job) -> Answer:
                 plan, concurrency=1, priority=job.priority, prefetch=0, events=False, lock=False
             ) as run:
                 pass
-            answer = Answer(run.report.rows, ended_early(run.report), plan.digest)
+            answer = Answer(run.report.repeatable_rows, ended_early(run.report), plan.digest)
             if job.wants_plan:
                 answer.plan = encoded(runtime.record(plan, make_key=False)).decode()
                 answer.unknown = runtime.shown(plan).unknown

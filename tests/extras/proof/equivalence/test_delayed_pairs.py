@@ -103,7 +103,7 @@ class Pairs:
                     async with own.run(plan, concurrency=width, events=False, lock=False) as run:
                         pass
             paths = {root + path.rstrip("/"): entry for path, entry in entries(root).items()}
-            return Outcome(run.report.rows, paths), doors
+            return Outcome(run.report.repeatable_rows, paths), doors
 
         self.world.make(first.world, repository=repository)
         async with self.runtime(order) if fresh else contextlib.nullcontext(runtime) as own:

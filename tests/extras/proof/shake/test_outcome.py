@@ -1,4 +1,4 @@
-"""Compared outcomes: rows without their times, and paths with kind, content, mode and owner."""
+"""Compared outcomes: repeatable rows, and paths with kind, content, mode and owner."""
 
 import os
 
@@ -6,7 +6,7 @@ import pytest
 
 from asyncstate.extras.proof.shake.outcome import IGNORED, Difference, Entry, Outcome, Tolerance, differences, entries
 
-ROW = {"result": True, "changes": {"pid": 5, "retcode": 0}, "comment": "done", "start_time": "1", "duration": 2.0}
+ROW = {"result": True, "changes": {"retcode": 0}, "comment": "done"}
 
 
 def parts(left, right, **options):
@@ -16,9 +16,9 @@ def parts(left, right, **options):
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ({**ROW, "start_time": "9", "duration": 1.0, "changes": {"pid": 6, "retcode": 0}}, []),
+        (ROW, []),
         ({**ROW, "result": False, "comment": "no"}, ["result", "comment"]),
-        ({**ROW, "changes": {"pid": 5, "retcode": 1}}, ["changes"]),
+        ({**ROW, "changes": {"retcode": 1}}, ["changes"]),
         ({**ROW, "more": 1}, ["more"]),
         (None, ["missing"]),
     ],
