@@ -14,7 +14,7 @@ from asyncstate.report.delivery import Delivery, deliver
 from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone, without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from asyncstate.report.picture import Picture
@@ -115,6 +115,12 @@ class Console:
         from asyncstate.cli.interrupts import delivered_to
 
         return delivered_to(receiver, within)
+
+    def log(self, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
+        """Start the log as the command line and these settings say: see `asyncstate.cli.logs.start_logging`."""
+        from asyncstate.cli.logs import start_logging
+
+        start_logging(self, configured, granular)
 
     def also_log_to(self, stream: LineStream, least: str) -> None:
         """Send log records of at least this level to one more stream: see `asyncstate.cli.logs.also_log_to`."""

@@ -120,10 +120,8 @@ class Command(_Explained):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Start the log, then run the command."""
-        from asyncstate.cli.logs import start_logging
-
         console = console_of(ctx)
-        start_logging(console)
+        console.log()
         with console.kept_apart():
             return super().invoke(ctx)
 

@@ -18,7 +18,7 @@ from asyncstate.nearest import nearest
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -349,6 +349,14 @@ class Selection(NamedTuple):
     exclude: tuple[Any, ...]
     ids: tuple[str, ...]
 
+    @classmethod
+    def of(cls, sls: list[str] | None, options: Mapping[str, Any]) -> Selection:
+        """Return the part of these SLS that the options ``saltenv``, ``exclude`` and ``ids`` select."""
+        from asyncstate.compile.high.declarations import exclusion
+
+        exclude = tuple(exclusion(name) for name in options.get("exclude") or ())
+        return cls(sls, options.get("saltenv"), exclude, tuple(options.get("ids") or ()))
+
     def given(self) -> dict[str, Any]:
         """Return the arguments that are not empty."""
         return {name: given for name, given in self._asdict().items() if given}
@@ -360,11 +368,8 @@ def select(console: Wanted, words: tuple[str, ...], options: dict[str, Any]) -> 
     Raises UsageError and ConfigError.
     """
     names = sls_names(fold_keywords(words, options, _KEYWORDS))
-    from asyncstate.compile.high.declarations import exclusion
-
-    exclude = tuple(exclusion(name) for name in options.get("exclude") or ())
     settings = settings_from(console, options)
-    return settings, Selection(names or None, options.get("saltenv"), exclude, tuple(options.get("ids") or ()))
+    return settings, Selection.of(names or None, options)
 
 
 def require_file_again(recorded: str, given: str | None, made: str) -> None:

@@ -29,7 +29,6 @@ def settings_of(console: Console, request: Request, localconfig: str = "") -> Se
     The configuration is ``minion`` in the named folder; else the files of ``ASYNCSTATE_CONFIG``; else
     ``minion`` in Salt's own folder; else asyncstate's. ``localconfig`` is a file whose options come last.
     """
-    from asyncstate.cli.logs import start_logging
     from asyncstate.config import load_settings
     from asyncstate.extras.dropin.trust import trust_plugins, trusts_configuration
 
@@ -39,7 +38,7 @@ def settings_of(console: Console, request: Request, localconfig: str = "") -> Se
     if lent or request.trust_writable:
         overrides["trust_writable"] = True
     settings = load_settings(files, overrides, as_salt=True)
-    start_logging(console, settings.log_level, settings.log_granular_levels)
+    console.log(settings.log_level, settings.log_granular_levels)
     if lent:
         settings.trust_writable = False
         trust_plugins(settings)

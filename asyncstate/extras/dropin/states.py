@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.cli.settings import Selection
-from asyncstate.compile.high.declarations import exclusion
 from asyncstate.errors import AsyncStateError, CompileError, LockHeld, PillarError, RenderError
 from asyncstate.extras.dropin.answer import FAILED, PILLAR_FAILED, Answer, Refused
 from asyncstate.extras.dropin.collected import collect
@@ -258,8 +257,9 @@ class StateModule:
 
         ``more`` are options of `collect`, ``implicit_order`` overrides the setting.
         """
-        exclude = tuple(exclusion(name) for name in words(kwargs.get("exclude") or []))
-        selection = Selection(sls, kwargs.get("saltenv"), exclude, () if id_ is None else (id_,))
+        ids = () if id_ is None else (id_,)
+        given = {"saltenv": kwargs.get("saltenv"), "exclude": words(kwargs.get("exclude") or []), "ids": ids}
+        selection = Selection.of(sls, given)
         order = None if id_ is None else called_for(id_)
         try:
             settings = changed(self._adapted(kwargs), implicit_order=implicit_order)

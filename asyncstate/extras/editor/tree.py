@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from asyncstate.extras.editor.index import Declaration, Link, Reference
-    from asyncstate.sources.fileclient import FileClient
+    from asyncstate.sources.fileclient import LocalFileClient
 
 _LARGEST = 1 << 22
 """The largest file that is read, in bytes."""
@@ -174,7 +174,7 @@ def sls_name(relpath: str) -> str:
     return stem.replace("/", ".")
 
 
-def read_tree(files: FileClient, pillar: FileClient, before: Tree | None, buffers: Mapping[str, str]) -> Tree:
+def read_tree(files: LocalFileClient, pillar: LocalFileClient, before: Tree | None, buffers: Mapping[str, str]) -> Tree:
     """Return the present tree on disk. Blocks: for a thread. Unchanged files are not read."""
     roots = Roots(_folders(files), _folders(pillar))
     listing, pillar_listing = _listing(files), _listing(pillar)
@@ -217,11 +217,11 @@ def _stamp(path: str) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-def _folders(client: FileClient) -> dict[str, tuple[str, ...]]:
+def _folders(client: LocalFileClient) -> dict[str, tuple[str, ...]]:
     return {env: tuple(map(os.path.abspath, client.roots(env))) for env in client.envs()}
 
 
-def _listing(client: FileClient) -> dict[str, dict[str, str]]:
+def _listing(client: LocalFileClient) -> dict[str, dict[str, str]]:
     listed: dict[str, dict[str, str]] = {}
     for env in client.envs():
         names = [name for name in client.list_files(env) if not name.startswith(_NEVER)]
@@ -240,7 +240,7 @@ class _Disk:
         self._stamps = stamps
 
     def read(
-        self, client: FileClient, env: str, paths: Mapping[str, str], *, pillar: bool
+        self, client: LocalFileClient, env: str, paths: Mapping[str, str], *, pillar: bool
     ) -> Iterator[tuple[str, File]]:
         """Yield the texts among some paths."""
         for relpath, path in paths.items():
@@ -249,7 +249,7 @@ class _Disk:
                 if file is not None:
                     yield path, file
 
-    def _file(self, client: FileClient, path: str, env: str, relpath: str, *, pillar: bool) -> File | None:
+    def _file(self, client: LocalFileClient, path: str, env: str, relpath: str, *, pillar: bool) -> File | None:
         stamp = self._stamps[path]
         held = self._known.get(path)
         if held is not None and (held.stamp, held.env, held.relpath) == (stamp, env, relpath):
