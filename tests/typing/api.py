@@ -166,6 +166,7 @@ def read_plan(plan: Plan) -> None:
 
 def read_report(report: RunReport) -> None:
     assert_type(report.rows, dict[str, Row])
+    assert_type(report.repeatable_rows, dict[str, Row])
     assert_type((report.ok, report.test), tuple[bool, bool])
     assert_type((report.exit_code, report.concurrency, report.shuffle), tuple[int, int, int | None])
     assert_type(report.failed, list[str])
