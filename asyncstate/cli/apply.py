@@ -14,7 +14,7 @@ from asyncstate.cli.options import (
     run_options,
     telemetry_options,
 )
-from asyncstate.cli.settings import require_file_again, select
+from asyncstate.cli.settings import require_file_again
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -118,7 +118,7 @@ def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> in
 
         reviewed = read_plan(options["plan"])
         options["saltenv"] = options["saltenv"] or reviewed.selection.saltenv
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     _require_sls(selection)
     if reviewed is not None:
         if selection.sls or selection.ids or selection.exclude:

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import config_options
-from asyncstate.cli.settings import COMMANDS, settings_from, split_arguments
+from asyncstate.cli.settings import COMMANDS, split_arguments
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def command(
     """
     console.answers_with_data = True
     positional, keywords = split_arguments(arguments)
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     try:
         value = console.run(lambda: _call(console, settings, function, positional, keywords), settings.event_loop)
     except FunctionNotFound as error:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import compiled_options
-from asyncstate.cli.settings import select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,7 +43,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     Exit code 0: no mistakes, 1: mistakes.
     """
     console.codes = True
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     from msgspec import structs
 
     from asyncstate import extend

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from asyncstate.report.picture import Picture
     from asyncstate.cli.logs import LineStream
     from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import HostResult
     from asyncstate.redact import Secrets
+    from asyncstate.report.picture import Picture
 
 T = TypeVar("T")
 

@@ -13,7 +13,6 @@ import click
 
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import config_file_options
-from asyncstate.cli.settings import settings_from
 from asyncstate.filesystem import is_directory, lexists, listdir, mkdir, parent, remove, rmdir
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def command(console: Console, /, dir: str | None, **options: Any) -> None:
     on this machine: those of the configuration, else /srv/salt and /srv/pillar. Where one of the two has files
     already, nothing is written: no file is overwritten. If the disk is full, what was written is removed.
     """
-    folders = _configured(settings_from(console, options)) if dir is None else _beneath(dir)
+    folders = _configured(console.settings(options)) if dir is None else _beneath(dir)
     _require_free(folders.values())
     made: list[str] = []
     try:

@@ -18,7 +18,6 @@ from asyncstate.cli.console import Console, drop_output
 from asyncstate.cli.past_runs import journal_in, plan_of
 from asyncstate.cli.root import root, write_files
 from asyncstate.cli.session import Session
-from asyncstate.cli.settings import settings_from
 from asyncstate.errors import Issue, JournalError
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def report(arguments: list[str], run: str, why: str, code: int, *, answered: boo
 
 def _replay(console: Console, options: dict[str, Any], run: str, why: str) -> None:
     options["progress"] = "none"
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     journal = journal_in(settings)
     entry = msgspec.structs.replace(journal.find(run), ending=why)
     session = Session(console, settings, options)

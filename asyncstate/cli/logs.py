@@ -49,7 +49,7 @@ _TRACES: Final = ("exception", "stack")
 _FIRST: Final = ("timestamp", "level", "event", "logger", *FIELDS)
 
 
-class Wanted(Protocol):
+class LogOptions(Protocol):
     """What a command line says of the log: a `Console`. Options that are not given are ""."""
 
     log_level: str
@@ -213,7 +213,7 @@ def _with_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any])
     return event
 
 
-def start_logging(console: Wanted, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
+def start_logging(console: LogOptions, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
     """Send the log to the destination of the command line; ``configured`` is the level of the configuration.
 
     ``granular`` maps loggers to levels. Raises ConfigError if the log file cannot be opened.

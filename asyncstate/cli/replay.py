@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import config_file_options, metrics_option, report_options
 from asyncstate.cli.past_runs import journal_in, plan_of, run_argument
-from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -39,7 +38,7 @@ def command(console: Console, /, run: str | None, **options: Any) -> int:
 
     if options["progress"] == "auto":
         options["progress"] = "none"  # the run is over
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     journal = journal_in(settings)
     entry = journal.find(run)
     return Session(console, settings, options).replay(journal.events(entry.id), plan_of(journal, entry), entry)

@@ -10,7 +10,6 @@ import click
 from asyncstate.cli.framework import Family, option, run_option
 from asyncstate.cli.options import config_file_options
 from asyncstate.cli.past_runs import journal_in, plan_of, report_of, run_argument
-from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +44,7 @@ def list_(console: Console, /, number: int | None, **options: Any) -> None:
     """List the runs of this machine, newest first: when, how long, how many states, how it ended."""
     from asyncstate.report.runs import run_data, run_table
 
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     journal = journal_in(settings)
     entries = journal.runs()[:number]
     if not entries:
@@ -71,7 +70,7 @@ def show(console: Console, /, run: str | None, **options: Any) -> None:
     """
     from asyncstate.report.runs import run_data, run_lines
 
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     journal = journal_in(settings)
     entry = journal.find(run)
     report = report_of(journal, entry)
@@ -122,7 +121,7 @@ def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, d
     from asyncstate.report.runs import run_table
     from asyncstate.report.terminal import count
 
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     runs = settings.journal_keep_runs if keep_runs is None else keep_runs
     days = settings.journal_keep_days if keep_days is None else keep_days
     journal = journal_in(settings)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from asyncstate.cli.logs import Wanted
+    from asyncstate.cli.logs import LogOptions
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
 
@@ -292,7 +292,7 @@ _KEYWORDS = (
 )
 
 
-def settings_from(console: Wanted, options: dict[str, Any]) -> Settings:
+def settings_from(console: LogOptions, options: dict[str, Any]) -> Settings:
     """Return the settings of a command and apply their log levels.
 
     With ``--config``, neither the default files nor the project of the working directory count. Raises ConfigError.
@@ -362,7 +362,7 @@ class Selection(NamedTuple):
         return {name: given for name, given in self._asdict().items() if given}
 
 
-def select(console: Wanted, words: tuple[str, ...], options: dict[str, Any]) -> tuple[Settings, Selection]:
+def select(console: LogOptions, words: tuple[str, ...], options: dict[str, Any]) -> tuple[Settings, Selection]:
     """Read SLS names, Salt's keywords (``test=True``) between them, and the options of the command line.
 
     Raises UsageError and ConfigError.

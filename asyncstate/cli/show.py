@@ -10,7 +10,6 @@ import click
 from asyncstate.cli.framework import Family, completes, selection_option
 from asyncstate.cli.options import compiled_options, tree_options, what_if_options
 from asyncstate.cli.picture import picture_options
-from asyncstate.cli.settings import select, settings_from, states_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +43,7 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     With --concurrency 1 states run in this order; otherwise it decides between states that are ready at the same time.
     SLS are names of SLS files; without names, those that top.sls assigns.
     """
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     plan, _ = shown_plan(console, settings, selection)
     console.answer(partial(_order_lines, plan), plan.lowstate, redacted=True)
 
@@ -86,7 +85,7 @@ def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
 @what_if_options
 def top(console: Console, /, **options: Any) -> None:
     """Show which SLS top.sls assigns to this machine, by environment."""
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -125,7 +124,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     from asyncstate.report import graph as of_plan
     from asyncstate.report.picture import around
 
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     if options["around"] is not None and options["form"] == "json":
         raise click.UsageError("--around is for a picture: --format dot, mermaid, html or svg")
     plan, wanted = shown_plan(console, settings, selection, options["around"])
@@ -146,14 +145,14 @@ def shown_plan(
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         plan = runtime.compile_sync(**selection._asdict())
-        return runtime.shown(plan), states_called(plan, wanted) if wanted is not None else []
+        return runtime.shown(plan), console.named(plan, wanted) if wanted is not None else []
 
 
 def _show_high(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> None:
     from asyncstate.redact.no_log import hush_high
     from asyncstate.runtime import StateRuntime
 
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         high = runtime.planner.high(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
     console.tree(console.hide(hush_high(high.data)))

@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.framework import completes, new_command
 from asyncstate.cli.options import config_options, one_run_options, wait_option
-from asyncstate.cli.settings import fold_keywords, settings_from, split_arguments
+from asyncstate.cli.settings import fold_keywords, split_arguments
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -42,7 +42,7 @@ def command(console: Console, /, function: str, arguments: tuple[str, ...], **op
         if "name" in keywords:
             raise click.UsageError(f"the name is given twice: {positional[0]!r} and name={keywords['name']!r}")
         keywords = {"name": positional[0], **keywords}
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     from asyncstate.cli.session import Session
 
     return Session(console, settings, options).single(function, keywords)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.framework import new_command
 from asyncstate.cli.options import compiled_options
-from asyncstate.cli.settings import select
 from asyncstate.cli.show import shown_plan
 
 if TYPE_CHECKING:
@@ -15,7 +14,8 @@ if TYPE_CHECKING:
 
 
 @new_command(
-    "aggregate", forms=("human", "json", "yaml"),
+    "aggregate",
+    forms=("human", "json", "yaml"),
     examples=(("asyncstate show aggregate web", "Which states of an SLS one call of the package manager installs."),),
 )
 @compiled_options
@@ -26,7 +26,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     requisite or order separates them. If neither is set, package states that wait for nothing in between are installed
     in one transaction, each with its own place and row.
     """
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     from asyncstate.extras.analyse.aggregate import aggregation, aggregation_lines
 
     plan, _ = shown_plan(console, settings, selection)

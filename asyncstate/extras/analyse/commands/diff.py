@@ -10,7 +10,6 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, selection_option
 from asyncstate.cli.options import part_options, what_if_options
-from asyncstate.cli.settings import select, settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -66,7 +65,7 @@ def _saved(console: Console, word: str, options: dict[str, Any]) -> PlanRecord:
     if word.startswith(_RUN):
         from asyncstate.cli.saved_plan import plan_of_run
 
-        return plan_of_run(settings_from(console, options), word.removeprefix(_RUN) or None)
+        return plan_of_run(console.settings(options), word.removeprefix(_RUN) or None)
     from asyncstate.cli.saved_plan import read_plan
 
     return read_plan(word)
@@ -79,7 +78,7 @@ def _of_tree(console: Console, before: PlanRecord, words: tuple[str, ...], optio
     chosen = bool(options.get("ids") or options.get("exclude"))
     if not chosen and not words:
         options["saltenv"] = options.get("saltenv") or before.selection.saltenv
-    settings, selection = select(console, words, options)
+    settings, selection = console.selected(words, options)
     if not chosen and selection.sls is None:
         selection = select_again(before, options)
     elif options["file"]:

@@ -9,7 +9,6 @@ import click
 
 from asyncstate.cli.framework import completes, new_command, option
 from asyncstate.cli.options import compiled_options
-from asyncstate.cli.settings import select, states_called
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -46,14 +45,14 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str 
     if re.fullmatch(r"[EWew]\d{3}", wanted):
         _explain_code(console, wanted.upper())
         return
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     from asyncstate.extras.analyse.explain import explain_lines, explanation
     from asyncstate.report.terminal import parted
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         plan = runtime.compile_sync(**selection._asdict())
-        found = states_called(plan, wanted)
+        found = console.named(plan, wanted)
         plan = runtime.shown(plan)
         profile = _recorded(console, plan, events) if events is not None else None
     console.answer(

@@ -8,7 +8,6 @@ import click
 
 from asyncstate.cli.framework import completes, new_command
 from asyncstate.cli.options import compiled_options
-from asyncstate.cli.settings import select
 from asyncstate.cli.show import shown_plan
 
 if TYPE_CHECKING:
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 
 
 @new_command(
-    "impact", forms=("human", "json", "yaml"),
+    "impact",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate show impact nginx_conf", "What a change or a failure of a state causes."),
         ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),
@@ -29,7 +29,7 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
 
     ID is the ID or the name of a state. SLS are names of SLS files; without names, those that top.sls assigns.
     """
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     from asyncstate.extras.analyse.impact import impact, impact_lines
     from asyncstate.report.terminal import parted
 

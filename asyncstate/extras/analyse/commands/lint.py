@@ -8,7 +8,6 @@ import click
 
 from asyncstate.cli.framework import new_command, option
 from asyncstate.cli.options import compiled_options
-from asyncstate.cli.settings import select
 from asyncstate.errors import CompileError
 from asyncstate.model.rules import RULES
 from asyncstate.nearest import nearest
@@ -97,7 +96,7 @@ def command(
         _list_rules(console)
         return 0
     console.codes = True
-    settings, selection = select(console, sls, options)
+    settings, selection = console.selected(sls, options)
     from asyncstate import extend
     from asyncstate.extras.analyse.lint import lint_data, lint_lines, one_for_each_place
     from asyncstate.extras.analyse.tree_findings import tree_findings

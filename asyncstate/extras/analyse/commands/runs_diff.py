@@ -9,7 +9,6 @@ import click
 from asyncstate.cli.framework import completes, new_command
 from asyncstate.cli.options import config_file_options
 from asyncstate.cli.past_runs import journal_in, report_of
-from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
 
 @new_command(
-    "diff", forms=("human", "json", "yaml"),
+    "diff",
+    forms=("human", "json", "yaml"),
     examples=(
         ("asyncstate runs diff", "What the last run did differently from the one before."),
         ("asyncstate runs diff 4be1 latest", "Two runs, by the beginning of an ID."),
@@ -38,7 +38,7 @@ def command(console: Console, /, before: str | None, after: str | None, **option
     from asyncstate.extras.analyse.run_diff import diff_data, diff_lines, run_diff
     from asyncstate.report.runs import run_data, run_table
 
-    journal = journal_in(settings_from(console, options))
+    journal = journal_in(console.settings(options))
     first, second = _two_runs(console, journal.runs(), journal.find(before), journal.find(after), before)
     found = run_diff(report_of(journal, first), report_of(journal, second))
     same_plan = first.digest == second.digest

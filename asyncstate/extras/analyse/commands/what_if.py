@@ -11,7 +11,6 @@ import click
 from asyncstate.cli.framework import new_command, run_option
 from asyncstate.cli.options import config_file_options
 from asyncstate.cli.past_runs import journal_in, run_argument
-from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -73,7 +72,7 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], **opti
     from asyncstate.extras.analyse.simulate import Rules
     from asyncstate.extras.analyse.what_if import what_if, what_if_data, what_if_lines
 
-    journal = journal_in(settings_from(console, options))
+    journal = journal_in(console.settings(options))
     entry = journal.find(run)
     record = journal.plan(entry.id)
     plan = record.plan()

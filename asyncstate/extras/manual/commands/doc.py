@@ -10,7 +10,6 @@ import click
 from asyncstate.cli.console import columns
 from asyncstate.cli.framework import completes, new_command, selection_option
 from asyncstate.cli.options import config_options
-from asyncstate.cli.settings import settings_from
 from asyncstate.extras.manual.described import Argument
 from asyncstate.extras.manual.function import TITLES, call_lines
 from asyncstate.extras.manual.language import TOPICS, page_of
@@ -66,7 +65,7 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     modules are listed, also those that only lack an extra of asyncstate, and the words of the language.
     """
     console.answers_with_data = True
-    settings = settings_from(console, options)
+    settings = console.settings(options)
     page = page_of(name) if name and kind is None and not why else None
     from asyncstate.runtime import StateRuntime
 

@@ -11,7 +11,6 @@ import click
 
 from asyncstate.cli.framework import Family, completes, option
 from asyncstate.cli.options import config_options
-from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,7 +102,7 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
     from asyncstate.load.virtual import exported_functions
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings_from(console, options)).open_sync() as runtime, runtime.host.enter():
+    with StateRuntime(console.settings(options)).open_sync() as runtime, runtime.host.enter():
         if module.endswith(".py"):
             path = Path(module).resolve()
             plugin = PluginFile(path.stem, str(path), PluginFolder(str(path.parent)))
@@ -134,7 +133,7 @@ def _check_tree(console: Console, options: dict[str, Any]) -> tuple[Conformance,
     )
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings_from(console, options)).open_sync() as runtime, runtime.host.enter():
+    with StateRuntime(console.settings(options)).open_sync() as runtime, runtime.host.enter():
         host = runtime.host
         of_tree, troubles = tree_interfaces(host.opts, host.file_client)
         interfaces = {**bundled_interfaces(), **of_tree}
