@@ -8,16 +8,16 @@ import re
 import pytest
 
 LEDGER = {
-    "fleet": 81,
-    "editor": 32,
-    "proof": 35,
-    "dropin": 44,
+    "fleet": 79,
+    "editor": 31,
+    "proof": 30,
+    "dropin": 42,
     "borrow": 25,
     "completion": 16,
     "namespace": 102,
     "contradictions": 33,
-    "analyse": 102,
-    "manual": 92,
+    "analyse": 98,
+    "manual": 90,
     "traces": 37,
     "renderers": 12,
 }
