@@ -14,7 +14,7 @@ from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.implicit import add_footprints
 from asyncstate.effects.calls import CallsRead, slots_read
 from asyncstate.effects.declared import Footprint
-from asyncstate.effects.footprint import Footprints
+from asyncstate.effects.footprint import Footprints, only_entries
 from asyncstate.effects.formula import Held, Touching
 from asyncstate.effects.homes import Homes
 from asyncstate.errors import Issue
@@ -842,3 +842,18 @@ def test_a_check_waits_for_many_as_one():
     [joined] = [number for number, node in enumerate(builder.nodes) if node.kind is NodeKind.SET]
     before = {(edge.before, edge.after) for edge in builder.dag.edges() if edge.source == "footprint"}
     assert before == {(0, joined), (1, joined), (joined, 3), (joined, 4)}
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "files"),
+    [
+        (("path:/a#x",), (), ("/a",)),
+        (("path:/a#x",), ("path:/b#y", "path:/b#z"), ("/a", "/b")),
+        (("path:/a#x", "path:/a"), (), ()),
+        (("path:/a#x",), ("path:/a",), ()),
+        ((), ("path:/a#x", "path:/b#y", "path:/b"), ("/a",)),
+        (("path:/a",), ("pkgdb#x",), ()),
+    ],
+)
+def test_a_file_counts_by_its_entries_if_nothing_touches_the_whole(reads, writes, files):
+    assert only_entries(Footprint(reads, writes)) == files
