@@ -119,8 +119,10 @@ def outcome(machine, high, before, **options):
             implicit_order="footprint",
         )
         async with StateRuntime(made) as runtime:
-            runtime.host.loaders["modules"].find("sysctl.persist").func.__globals__["_PROC"] = str(root / "proc")
-            return await runtime.apply(["t"], **options)
+            module = runtime.host.loaders["modules"].find("sysctl.persist").func.__globals__
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setitem(module, "_PROC", str(root / "proc"))
+                return await runtime.apply(["t"], **options)
 
     report = asyncio.run(main())
     rows = [{key: value for key, value in row.items() if key not in TIMED} for row in report.rows.values()]
