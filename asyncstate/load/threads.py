@@ -41,6 +41,12 @@ T = TypeVar("T")
 IDLE_SECONDS = 10.0
 SHORT = 0.01
 """Seconds for which a call of a strand waits for another one."""
+QUICK = 0.0003
+"""Seconds that a call of a quick function takes: less than to start a program, and more than to wake a thread."""
+_PATIENCE = 0.002
+"""Seconds for which a call of a quick function waits for another one."""
+_LEAST_TRUST, _MOST_TRUST = -8, 32
+"""A function is quick if most of its last calls were: a call may also be slow because others hold Python's lock."""
 _REFUSED = "no further thread can be started; run fewer states at once or raise the limits of this process"
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether calls made here come from a function in a thread, which waits for them."""
@@ -232,10 +238,13 @@ class WorkerThreads:
 class _Job:
     """One call of a function. ``future`` gets its result, ``expected`` is done when an abandoned call has returned.
 
-    ``nested``: a function in another thread waits for it. ``began`` is in clock ticks since boot.
+    ``nested``: a function in another thread waits for it. ``began`` is in clock ticks since boot, ``started`` in
+    seconds of `time.monotonic`.
     """
 
-    __slots__ = ("began", "call", "context", "expected", "future", "nested", "outlet", "returned", "strand", "worker")
+    __slots__ = (
+        "began", "call", "context", "expected", "future", "nested", "outlet", "returned", "started", "strand", "worker"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -250,6 +259,7 @@ class _Job:
         self.nested: bool = nested
         self.strand: Strand | None = strand
         self.began: int = 0
+        self.started: float = 0.0
         self.worker: _Worker | None = None
         self.outlet: _Outlet = outlet
         self.future: asyncio.Future[Any] = future
@@ -265,11 +275,18 @@ class Strand:
 
     For calls that would get in each other's way: the kernel lets one thread at a time change a folder, and the others
     spin meanwhile. While a call takes longer than `SHORT`, the ones behind it and new ones get threads of their own.
+
+    ``of_function``: for all calls of one function, while most of them are quick. To hand a call over to another thread
+    takes longer than many a call; a strand hands over several at once.
     """
 
-    __slots__ = ("_began", "_current", "_lock", "_waiting", "_watched")
+    __slots__ = ("_began", "_current", "_lock", "_of_function", "_trust", "_waiting", "_watched", "patience")
 
-    def __init__(self) -> None:
+    def __init__(self, *, of_function: bool = False) -> None:
+        self.patience: float = _PATIENCE if of_function else SHORT
+        """Seconds for which a call waits for the one before it."""
+        self._of_function = of_function
+        self._trust = 0
         self._lock = threading.Lock()
         self._current: _Job | None = None
         self._began = 0.0
@@ -280,7 +297,7 @@ class Strand:
         """Submit ``job`` now, or let it wait for its turn; ``submit`` gives a call a thread of its own."""
         now = time.monotonic()
         with self._lock:
-            waits = self._current is not None and now - self._began < SHORT
+            waits = self._current is not None and now - self._began < self.patience
             if waits:
                 self._waiting.append(job)
             elif self._current is None:
@@ -290,14 +307,19 @@ class Strand:
         elif not self._watched:
             self._watched = True
             loop = job.future.get_loop()
-            loop.call_later(SHORT, self._look, loop, submit)
+            loop.call_later(self.patience, self._look, loop, submit)
 
     def next_after(self, job: _Job) -> _Job | None:
         """Return the call whose turn it is when ``job`` has ended. For the thread of ``job``."""
+        now = time.monotonic()
         with self._lock:
             if self._current is not job:
                 return None
-            self._current, self._began = self._waiting.popleft() if self._waiting else None, time.monotonic()
+            if self._of_function:
+                trust = self._trust + (1 if now - job.started < QUICK else -1)
+                self._trust = max(_LEAST_TRUST, min(trust, _MOST_TRUST))
+                self.patience = _PATIENCE if self._trust >= 0 else 0.0
+            self._current, self._began = self._waiting.popleft() if self._waiting else None, now
             return self._current
 
     def withdraw(self, job: _Job) -> bool:
@@ -312,7 +334,7 @@ class Strand:
         """Submit the waiting calls if the current one is not short. Repeats while there are any."""
         late: deque[_Job] = deque()
         with self._lock:
-            if time.monotonic() - self._began >= SHORT:
+            if time.monotonic() - self._began >= self.patience:
                 late, self._waiting = self._waiting, late
             self._watched = bool(self._waiting)
         for job in late:
@@ -322,7 +344,7 @@ class Strand:
                 if not job.future.done():
                     job.future.set_exception(error)
         if self._watched:
-            loop.call_later(SHORT, self._look, loop, submit)
+            loop.call_later(self.patience, self._look, loop, submit)
 
 
 class _Worker(Thread):
@@ -381,6 +403,7 @@ class _Worker(Thread):
             self.current = job
             job.began = ticks()
             job.worker = self
+            job.started = time.monotonic()
             result: Any = None
             error: BaseException | None = None
             try:

@@ -468,12 +468,12 @@ async def test_a_long_call_holds_up_neither_those_behind_it_nor_new_ones(workers
     assert await first
 
 
-async def test_after_a_long_call_a_strand_keeps_to_one_thread_again(workers, monkeypatch):
+async def test_after_a_long_call_a_strand_keeps_to_one_thread_again(workers):
     strand = Strand()
-    monkeypatch.setattr(threads, "SHORT", 0.0)
+    strand.patience = 0.0
     both = threading.Barrier(2)
     await asyncio.gather(*(workers.run(both.wait, 40, strand=strand) for _ in range(2)))
-    monkeypatch.setattr(threads, "SHORT", 1e9)
+    strand.patience = 1e9
     returned = await asyncio.gather(*(workers.run(threading.get_ident, strand=strand) for _ in range(20)))
     assert len(set(returned)) == 1
 
@@ -523,7 +523,7 @@ async def test_a_call_that_was_kept_too_long_fails_where_no_thread_can_be_expect
     assert await first
 
 
-async def test_a_call_that_is_cancelled_while_it_gets_no_thread_is_just_cancelled(workers, patient, monkeypatch):
+async def test_a_call_that_is_cancelled_while_it_gets_no_thread_is_just_cancelled(workers, patient):
     strand, release = Strand(), threading.Event()
     first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
     second = asyncio.create_task(workers.run(int, strand=strand))
@@ -533,7 +533,7 @@ async def test_a_call_that_is_cancelled_while_it_gets_no_thread_is_just_cancelle
         second.cancel()
         raise LoaderError("no further thread")
 
-    monkeypatch.setattr("asyncstate.load.threads.SHORT", 0.0)
+    strand.patience = 0.0
     strand._look(asyncio.get_running_loop(), refuse)
     with pytest.raises(asyncio.CancelledError):
         await second
@@ -571,3 +571,43 @@ async def test_the_end_of_a_call_spares_children_of_the_call_before_it(workers, 
     finally:
         before.kill()
         before.wait()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Every call of a function is quick, and calls wait for one another."""
+    monkeypatch.setattr(threads, "QUICK", 1e9)
+    monkeypatch.setattr(threads, "_PATIENCE", 1e9)
+
+
+async def test_quick_calls_of_a_function_run_in_turn_in_one_thread(workers, quick):
+    strand = Strand(of_function=True)
+    for _ in range(3):
+        returned = await asyncio.gather(*(workers.run(threading.get_ident, strand=strand) for _ in range(20)))
+        assert len(set(returned)) == workers.started == 1
+
+
+async def test_a_function_that_is_not_quick_runs_in_as_many_threads_as_it_has_calls(workers, monkeypatch):
+    monkeypatch.setattr(threads, "QUICK", 0.0)
+    strand, together = Strand(of_function=True), threading.Barrier(6)
+    await workers.run(int, strand=strand)
+    calls = (workers.run(together.wait, 40, strand=strand) for _ in range(6))
+    assert sorted(await asyncio.gather(*calls)) == list(range(6))
+
+
+async def test_the_first_call_of_a_function_holds_up_the_others_for_a_moment_only(workers):
+    strand, together = Strand(of_function=True), threading.Barrier(6)
+    calls = (workers.run(together.wait, 40, strand=strand) for _ in range(6))
+    assert sorted(await asyncio.gather(*calls)) == list(range(6))
+
+
+async def test_a_function_that_becomes_quick_shares_a_thread_again(workers, quick, monkeypatch):
+    strand = Strand(of_function=True)
+    monkeypatch.setattr(threads, "QUICK", 0.0)
+    for _ in range(100):
+        await workers.run(int, strand=strand)
+    monkeypatch.setattr(threads, "QUICK", 1e9)
+    for _ in range(20):
+        await workers.run(int, strand=strand)
+    returned = await asyncio.gather(*(workers.run(threading.get_ident, strand=strand) for _ in range(20)))
+    assert len(set(returned)) == 1

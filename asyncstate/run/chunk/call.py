@@ -95,7 +95,8 @@ class Caller:
         self._rank = plan.rank
         self._additions: dict[str, Additions] = {}
         self._functions: dict[str, LoadedFunction | None] = {}
-        self._strands: defaultdict[str, Strand] = defaultdict(Strand)
+        self._folder_strands: defaultdict[str, Strand] = defaultdict(Strand)
+        self._function_strands: defaultdict[str, Strand] = defaultdict(partial(Strand, of_function=True))
         self._prefetched = prefetched
         self.misused: set[int] = set()
         """The chunks whose arguments their functions never accept, whatever other states do."""
@@ -331,8 +332,11 @@ class Caller:
                     if context.cancel is not None:
                         release(context.cancel)
 
-            # Short calls that change one folder share a thread.
-            strand = self._strands[str(low["name"]).rpartition("/")[0]] if low["state"] == "file" else None
+            # Short calls that change one folder share a thread, and so do quick ones of one function.
+            if low["state"] == "file":
+                strand = self._folder_strands[str(low["name"]).rpartition("/")[0]]
+            else:
+                strand = self._function_strands[function.name]
             return await self.host.workers.run(in_thread, strand=strand)
         returned = await self.host.workers.run(check_conditions, low, salt) if conditions else None
         if returned is None:
