@@ -143,6 +143,19 @@ class Console:
 
         return select(self, words, options)
 
+    def traces(self, settings: Settings) -> Any:
+        """Return the ``traces`` of an extra; None if runs are not traced.
+
+        Raises ConfigError if the settings want traces and no extra sends any.
+        """
+        from asyncstate.cli.settings import is_traced
+
+        if not is_traced(settings):
+            return None
+        from asyncstate import extend
+
+        return extend.provided("traces", "traces: on") if settings.traced == "on" else extend.offered("traces")
+
     def named(self, plan: Plan, wanted: str) -> list[int]:
         """Return the numbers of the states with this ID or name. Raises UsageError; CompileError without states."""
         from asyncstate.cli.settings import states_called

@@ -194,16 +194,10 @@ class Session:
         planned: Callable[[StateRuntime], Awaitable[Plan]],
         hand_over: Callable[[], Callable[[], None]] | None = None,
     ) -> int:
-        from asyncstate.cli.settings import is_traced
         from asyncstate.sources import all_phases
 
-        if "traces" in self.options and is_traced(self.settings):
-            from asyncstate import extend
-
-            wanted = self.settings.traced == "on"
-            traces = extend.provided("traces", "traces: on") if wanted else extend.offered("traces")
-            if traces is not None:
-                self._tracing = traces.of_run(self.console, self.settings, self._about["command"])
+        if "traces" in self.options and (traces := self.console.traces(self.settings)) is not None:
+            self._tracing = traces.of_run(self.console, self.settings, self._about["command"])
         began = time.time()
         try:
             with all_phases() as phases:

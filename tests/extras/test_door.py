@@ -8,7 +8,7 @@ import re
 import pytest
 
 LEDGER = {
-    "fleet": 79,
+    "fleet": 78,
     "editor": 31,
     "proof": 30,
     "dropin": 42,

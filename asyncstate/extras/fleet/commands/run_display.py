@@ -6,7 +6,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import extend
 from asyncstate.extras.fleet.controller.event_stream import Relay
 from asyncstate.model.encode import encoded
 
@@ -70,8 +69,7 @@ class RunDisplay(Relay):
         self._detailed_exitcode = detailed_exitcode
         self._diffs = diffs
         self._profile = self._make_profile()
-        traces = extend.offered("traces")
-        self._tracing = None if traces is None else traces.export(console, settings)
+        self._tracing: Any = None
         self._trace = self._make_trace() if traced else None
         super().__init__(*(each for each in (self._progress, self._profile, self._trace) if each is not None))
 
@@ -90,12 +88,16 @@ class RunDisplay(Relay):
         return FleetProfile()
 
     def _make_trace(self) -> FleetTrace | None:
-        export = None if self._tracing is None else self._tracing.begin()
+        traces = self._console.traces(self._settings)
+        if traces is None:
+            return None
+        self._tracing = traces.export(self._console, self._settings)
+        export = self._tracing.begin()
         if export is None:
             return None
         from asyncstate.extras.fleet.report.traces import FleetTrace
 
-        return FleetTrace(export.tracer, "asyncstate fleet apply", export.parent)
+        return FleetTrace(export.tracer, "asyncstate fleet apply", traces.spans, export.parent)
 
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
-from asyncstate import extend
 from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.report.terminal import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opentelemetry.context import Context
     from opentelemetry.trace import SpanContext, Tracer
 
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
 
 class FleetTrace(Observer):
-    """The spans of a run. The run's span has the times of this machine, a host's spans that host's."""
+    """The spans of a run. The run's span has the times of this machine, a host's spans that host's.
 
-    def __init__(self, tracer: Tracer, command: str, parent: Context | None = None) -> None:
+    ``spans`` makes the observer of a host's events: that of `asyncstate.extend.Extra.traces`.
+    """
+
+    def __init__(self, tracer: Tracer, command: str, spans: Callable[..., Any], parent: Context | None = None) -> None:
         self._tracer = tracer
         self._run = tracer.start_span(command, parent, start_time=time.time_ns())
         self._below = trace.set_span_in_context(self._run, parent)
-        self._spans = extend.provided("traces", "--traces").spans
+        self._spans = spans
         self._hosts: dict[str, Any] = {}
         self._plans: dict[str, HostPlan] = {}
         self._states: dict[str, SpanContext] = {}

@@ -9,8 +9,10 @@ import pytest
 from fleet_events import tag
 from msgspec.structs import replace
 
+from asyncstate import extend
 from asyncstate.cli.console import Console
 from asyncstate.config import Settings
+from asyncstate.errors import ConfigError
 from asyncstate.extras.fleet.commands.run_display import RunDisplay
 from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
 from asyncstate.extras.fleet.protocol import HostPlan, State
@@ -46,6 +48,14 @@ def show(capfd):
         return (shown.end(FleetEnd("r1", ends)), *capfd.readouterr())
 
     return call
+
+
+def test_traces_that_no_extra_sends_are_refused_if_the_settings_want_them(monkeypatch):
+    monkeypatch.setattr(extend, "extras", lambda: iter(()))
+    with pytest.raises(ConfigError, match="traces: on needs an extra"):
+        RunDisplay(Console(), Settings(traces="on"), traced=True)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.invalid")
+    RunDisplay(Console(), Settings(), traced=True)
 
 
 def test_nothing_is_said_where_nothing_happened_and_all_where_something_did(show):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from imaginary_run import Script, spans, tag
 from opentelemetry.trace import StatusCode
 
+from asyncstate import extend
 from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
 from asyncstate.extras.fleet.protocol import HostPlan, State
 from asyncstate.extras.fleet.report.traces import FleetTrace
@@ -14,7 +15,7 @@ __all__ = ["spans"]
 
 
 def test_a_run_across_hosts_is_one_trace(spans):
-    trace = FleetTrace(spans.tracer, "asyncstate fleet apply")
+    trace = FleetTrace(spans.tracer, "asyncstate fleet apply", extend.offered("traces").spans)
     states = (State("test", "nop", "a", "a", "s", "/srv/s.sls", 3),)
     for host in ("web1", "web2"):
         trace.planned(host, HostPlan(run="r", host=host, nonce="n", states=states))
@@ -41,7 +42,7 @@ def test_a_run_across_hosts_is_one_trace(spans):
 
 
 def test_a_run_across_hosts_that_an_error_ended_has_its_spans(spans):
-    trace = FleetTrace(spans.tracer, "asyncstate fleet apply")
+    trace = FleetTrace(spans.tracer, "asyncstate fleet apply", extend.offered("traces").spans)
     trace.begun("web1", 1)
     Script(lambda event: trace.event("web1", event)).begin()
     trace.failed("the board is gone")
