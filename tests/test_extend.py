@@ -35,6 +35,7 @@ def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
 def test_a_command_of_an_extra_is_unknown(run_here):
     assert "no such command: lint" in run_here("lint").stderr
     assert "no such command: show impact" in run_here("show", "impact", "x").stderr
+    assert "no such command: runs diff. There are: list, prune, show" in run_here("runs", "diff").stderr
 
 
 def test_check_finds_what_does_not_compile(tmp_path, run_here):

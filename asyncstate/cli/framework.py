@@ -265,7 +265,6 @@ _TRIED = {
     "highstate": "apply",
     "dry-run": "plan",
     "preview": "plan",
-    "diff": "show diff, asyncstate runs diff",
     "graph": "show graph",
 }
 """Words that people try -> the command that does it."""
@@ -273,11 +272,14 @@ _TRIED = {
 
 def unknown_command(name: str, known: list[str], family: str = "") -> str:
     """Return the message that there is no such command, with a suggestion."""
+    from asyncstate import extend
     from asyncstate.cli.settings import COMMANDS as SALT_COMMANDS
 
     message = f"no such command: {family} {name}".replace(":  ", ": ")
     if not family and name in SALT_COMMANDS:
         return f"{message}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
+    if below := [each for each in extend.commands() if each.endswith(f" {name}")]:
+        return f"{message}. There is: asyncstate {', asyncstate '.join(sorted(below))}"
     if name in (elsewhere := {**_TRIED, **({each: each for each in commands()} if family else {})}):
         there = elsewhere[name]
         own = f"{family} apply --test" if family and there == "plan" and "apply" in known else there

@@ -63,3 +63,8 @@ def test_two_runs_of_the_journal_are_compared(tmp_path, run_cli):
     site.mark.touch()
     site.call("apply", "web")
     assert "second" in site.call("runs", "diff", real["id"], "latest", tree=False).stdout
+
+
+def test_a_command_is_found_in_the_families_that_have_it(run_here):
+    assert "There is: asyncstate runs diff, asyncstate show diff" in run_here("diff").stderr
+    assert "There is: asyncstate show impact" in run_here("runs", "impact").stderr
