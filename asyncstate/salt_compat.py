@@ -69,12 +69,17 @@ def import_salt(
     return _names()(name, fromlist or ())
 
 
+@lru_cache(maxsize=1)
 def _names() -> Callable[[str, Sequence[str]], Any]:
-    """Return what imports our own ``salt``. Raises ModuleNotFoundError if no extra has it."""
+    """Return what imports our own ``salt``, looked up once: a function that imports is called for each state.
+
+    Raises ModuleNotFoundError if no extra has it.
+    """
     from asyncstate import extend  # noqa: PLC0415 - plugins of a tree
 
     if (names := extend.offered("salt")) is None:
-        raise ModuleNotFoundError("salt needs an extra that is not installed: install asyncstate with all its extras")
+        lacking = "salt needs an extra that is not installed: install asyncstate with all its extras"
+        raise ModuleNotFoundError(lacking, name=SALT)
     imported: Callable[[str, Sequence[str]], Any] = names
     return imported
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asyncstate import extend
+from asyncstate import extend, salt_compat
 
 LACKING = "needs an extra that is not installed: install asyncstate with all its extras"
 
@@ -12,6 +12,7 @@ LACKING = "needs an extra that is not installed: install asyncstate with all its
 @pytest.fixture(autouse=True)
 def no_extras(monkeypatch):
     monkeypatch.setattr(extend, "extras", lambda: iter(()))
+    salt_compat._names.cache_clear()
 
 
 def test_a_plugin_that_imports_salt_says_what_is_missing(tmp_path, run_here):

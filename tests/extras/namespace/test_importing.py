@@ -9,7 +9,7 @@ import sys
 import pytest
 from plugin_trees import PluginTree, write
 
-from asyncstate import Settings, StateRuntime, salt_compat
+from asyncstate import Settings, StateRuntime, extend, salt_compat
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound, InvocationError
 from asyncstate.load import folders, imports
 
@@ -37,6 +37,13 @@ def module(tree, text):
     """Add the execution module ``m`` and return a way to call its functions."""
     tree.add("_modules/m.py", text)
     return lambda function, *args, **kwargs: call(tree, f"m.{function}", *args, **kwargs)
+
+
+def test_the_extra_is_looked_up_once(tree, monkeypatch):
+    run = module(tree, "def name():\n    import salt.utils.files\n    return salt.utils.files.fopen.__name__")
+    assert run("name") == "fopen"
+    monkeypatch.setattr(extend, "extras", lambda: pytest.fail("it is looked up for each import"))
+    assert run("name") == "fopen"
 
 
 @pytest.mark.parametrize(
