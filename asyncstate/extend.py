@@ -91,12 +91,10 @@ def extras() -> Iterator[Extra]:
 
 
 def _names() -> Iterator[str]:
-    if not os.path.exists(__file__):  # in an archive, as on hosts without an agent
-        from pkgutil import iter_modules  # noqa: PLC0415 - it takes longer than to print the help
-
-        yield from (module.name for module in iter_modules([_FOLDER]))
-    elif os.path.isdir(_FOLDER):
-        yield from (name for name in sorted(os.listdir(_FOLDER)) if os.path.exists(f"{_FOLDER}/{name}/extra.py"))
+    for name in sorted(os.listdir(_FOLDER)) if os.path.isdir(_FOLDER) else ():
+        file = f"{_FOLDER}/{name}/extra.py"
+        if os.path.exists(file) or os.path.exists(f"{file}c"):  # hosts without an agent have compiled files alone
+            yield name
 
 
 def text_of(file: str) -> str:

@@ -31,6 +31,7 @@ _OPTIONAL: Final = ("sniffio", "typing_extensions")
 _LEFT_OUT: Final = (
     "cli",
     "extras/analyse",
+    "extras/borrow",
     "extras/completion",
     "extras/dropin",
     "extras/editor",

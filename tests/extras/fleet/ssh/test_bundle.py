@@ -42,6 +42,22 @@ async def test_it_runs_with_nothing_else_installed(cachedir, tmp_path):
     assert ended.returncode == 1
 
 
+async def test_the_extras_in_it_are_found_on_a_host(cachedir, tmp_path):
+    with zipfile.ZipFile(io.BytesIO((await bundle.made(cachedir)).content)) as archive:
+        archive.extractall(tmp_path)
+    extras = (path.parent.name for pattern in ("extra.py", "extra.pyc") for path in tmp_path.rglob(pattern))
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from asyncstate import extend; "
+        "print(*extend._names()); print(*extend.renderers()); "
+        "[extend.offered(part) for part in ('contradictions', 'effects', 'lender', 'salt', 'tracer')]"
+    )
+    ended = await anyio.run_process([sys.executable, "-I", "-S", "-c", program], check=False)
+    assert ended.stderr == b""
+    found, renderers = ended.stdout.decode().splitlines()
+    assert found.split() == sorted(extras) == ["contradictions", "fleet", "namespace", "proof", "renderers"]
+    assert renderers.split() == ["pyobjects", "stateconf"]
+
+
 def test_older_ones_are_forgotten(tmp_path):
     for age in range(6):
         path = tmp_path / f"{age}.pyz"

@@ -64,6 +64,21 @@ async def test_files_and_plugins_of_the_tree_come_from_the_operator(place):
     assert sorted(os.listdir(out / "tree")) == ["conf.j2", "map.jinja"]
 
 
+async def test_a_host_has_the_renderers_of_extras_and_their_salt_for_plugins(place):
+    place.write(
+        "tree/_states/mine.py",
+        "import salt.utils.stringutils\n"
+        "def there(name):\n"
+        "    said = salt.utils.stringutils.to_unicode(b'said')\n"
+        "    return {'name': name, 'result': True, 'changes': {}, 'comment': said}\n",
+    )
+    place.write("tree/app.sls", "#!pyobjects\nMine.there('words')\n")
+    await place.host("a1")
+    _, end = await place.apply("app")
+    assert end.exit_code == 0, (place.gathered.ends, place.gathered.comments())
+    assert place.gathered.comments()["a1"]["words"] == "said"
+
+
 async def test_mistakes_name_the_files_of_the_tree(place):
     place.write("tree/app.sls", "{% set x = 1 %}\na:\n  test.nop:\n    - require: nop\n")
     place.write("pillar/top.sls", "base:\n  'b1': [bad]\n")
