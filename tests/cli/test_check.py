@@ -103,7 +103,7 @@ def test_every_mistake_at_once_with_its_line_and_the_nearest_name(run, tree):
 
 
 def test_a_broken_pillar_and_a_broken_target_hide_no_mistake_that_is_not_due_to_them(run, tree, tmp_path):
-    text = "a:\n  test.nopp: []\n  file.managed:\n    - require: [{pkg: gone}]\n"
+    text = "a:\n  test.nopp: []\n  file.managed:\n    - name: /x\n    - require: [{pkg: gone}]\n"
     files = {
         "tree/top.sls": "base:\n  '*': [a, b]\n  'os:x': [{match: grian}, c]\n",
         "tree/a.sls": text,
@@ -117,7 +117,7 @@ def test_a_broken_pillar_and_a_broken_target_hide_no_mistake_that_is_not_due_to_
         (tmp_path / path).write_text(content)
     said = run("check", "--pillar-root", tmp_path / "pillar").stdout
     found = re.findall(r"at \S+/(\S+):(\d+) \[(E\d+)\]", said)
-    of_tree = [(f"{name}.sls", *place) for name in "ac" for place in (("2", "E401"),)]
+    of_tree = [(f"{name}.sls", "2", "E401") for name in "ac"]
     assert sorted(found) == sorted(
         [("p.sls", "1", "E508"), ("top.sls", "1", "E507"), ("top.sls", "3", "E115"), *of_tree]
     )
