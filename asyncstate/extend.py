@@ -124,9 +124,9 @@ def offered(part: str) -> Any:
 
 
 def provided(part: str, wanted_by: str) -> Any:
-    """Return an extra's ``effects``, ``tracer`` or ``search``.
+    """Return a part that an extra must have, such as its ``tracer``.
 
-    Raises ConfigError, which names the option or argument ``wanted_by``, if no extra offers it.
+    Raises ConfigError, which names the option, argument or command ``wanted_by``, if no extra has it.
     """
     if (found := offered(part)) is not None:
         return found
