@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.settings import COLLECTORS, is_traced
+from asyncstate.cli.settings import COLLECTORS
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue
 from asyncstate.model.plan import places_of
 
@@ -33,13 +33,11 @@ class Tracing:
         self._export: Export | None = None
 
     def begin(self) -> Export | None:
-        """Return the export of spans; None if neither the settings nor the environment want one.
+        """Return the export of spans.
 
         Raises ConfigError if the settings want spans and they cannot be exported; if only the environment does, the
-        console shows a message, and the run goes on.
+        console shows a message, and this returns None: the run goes on.
         """
-        if not is_traced(self.settings):
-            return None
         try:
             self._export = _made()
         except ConfigError as error:
