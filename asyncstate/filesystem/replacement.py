@@ -85,6 +85,9 @@ class Replacement:
         try:
             if not self._committed:
                 os.unlink(self._temporary, dir_fd=self._place.fd)
+        except OSError:
+            if error is None:  # else that is the reason to tell
+                raise
         finally:
             os.close(self._place.fd)
 
@@ -134,30 +137,60 @@ class Replacement:
 
     def _write_in_place(self) -> None:
         try:
-            target = self._place.open(os.O_WRONLY)
+            target = self._place.open(os.O_RDWR)
         except OSError as error:
             error.filename = self.path
             raise
         try:
             if not stat.S_ISREG(os.fstat(target).st_mode):
                 raise PathRefused(f"Refusing to write {self.path}: what is mounted there is not a regular file")
-            note(self.path, "changed")
-            self._give_as_well(target)
-            with open(f"/proc/self/fd/{self.fd}", "rb") as written:
-                os.ftruncate(target, 0)
-                while chunk := written.read(_CHUNK):
-                    write_all(target, chunk)
-            os.fsync(target)
+            with _put_back_after_error(self.path, target):
+                _give_as(target, os.fstat(self.fd))  # before it has the content
+                _write_over(target, self.fd)
         finally:
             os.close(target)
 
-    def _give_as_well(self, target: int) -> None:
-        """Give another file the owner and mode of this one, before it has the content."""
-        old, new = os.fstat(target), os.fstat(self.fd)
-        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-            os.fchown(target, new.st_uid, new.st_gid)
-        if os.fstat(target).st_mode != new.st_mode:  # a new owner clears bits
-            os.fchmod(target, stat.S_IMODE(new.st_mode))
+
+def _give_as(target: int, wanted: os.stat_result) -> None:
+    """Give an open file this owner and mode."""
+    found = os.fstat(target)
+    if (found.st_uid, found.st_gid) != (wanted.st_uid, wanted.st_gid):
+        os.fchown(target, wanted.st_uid, wanted.st_gid)
+    if os.fstat(target).st_mode != wanted.st_mode:  # a new owner clears bits
+        os.fchmod(target, stat.S_IMODE(wanted.st_mode))
+
+
+@contextmanager
+def _put_back_after_error(path: str, descriptor: int) -> Iterator[None]:
+    """Let the block write into a file that is open to read and write; put content, owner and mode back if it fails.
+
+    Raises OSError whose text names the copy of the old content if that cannot be put back.
+    """
+    found = os.fstat(descriptor)
+    with Replacement(path, is_temporary=False) as copy:
+        _copy(descriptor, copy.fd)
+        os.fsync(copy.fd)
+        note(path, "changed")
+        try:
+            yield
+        except BaseException as error:
+            try:
+                _write_over(descriptor, copy.fd)
+                _give_as(descriptor, found)
+            except OSError as worse:
+                raise OSError(worse.errno, f"{worse.strerror}; the old content is in {copy.keep()}", path) from error
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = path
+            raise
+
+
+def _write_over(target: int, source: int) -> None:
+    """Put the content of an open file into another one, from its begin, and sync it."""
+    os.lseek(source, 0, os.SEEK_SET)
+    os.lseek(target, 0, os.SEEK_SET)
+    _copy(source, target)
+    os.ftruncate(target, os.lseek(target, 0, os.SEEK_CUR))
+    os.fsync(target)
 
 
 class NewFiles:
@@ -290,22 +323,8 @@ def edit_content(path: str, data: bytes) -> None:
 
 
 def _edit_in_place(path: str, descriptor: int, data: bytes) -> None:
-    with Replacement(path, is_temporary=False) as copy:
-        _copy(descriptor, copy.fd)
-        os.fsync(copy.fd)
-        note(path, "changed")
-        try:
-            _overwrite(descriptor, data)
-        except BaseException as error:
-            try:
-                os.lseek(copy.fd, 0, os.SEEK_SET)
-                os.lseek(descriptor, 0, os.SEEK_SET)
-                _copy(copy.fd, descriptor)
-                os.ftruncate(descriptor, os.lseek(descriptor, 0, os.SEEK_CUR))
-                os.fsync(descriptor)
-            except OSError as worse:
-                raise OSError(worse.errno, f"{worse.strerror}; the old content is in {copy.keep()}", path) from error
-            raise
+    with _put_back_after_error(path, descriptor):
+        _overwrite(descriptor, data)
 
 
 def _overwrite(descriptor: int, data: bytes) -> None:

@@ -55,7 +55,7 @@ def backup_if_asked(path: str, backup: str | bool | None) -> None:
 def copied_beside(path: str, backup: object) -> Iterator[None]:
     """Copy a file to ``path`` + ``backup``, with its owner and mode, before it is edited in the block.
 
-    A new copy is removed again if the file cannot be written. Without ``backup`` there is none.
+    A new copy is removed again if the file is not edited. Without ``backup`` there is none.
     """
     copy = f"{path}{backup}" if backup else ""
     is_new = bool(copy) and not filesystem.lexists(copy)
@@ -63,7 +63,7 @@ def copied_beside(path: str, backup: object) -> Iterator[None]:
         filesystem.copy_file(path, copy)
     try:
         yield
-    except OSError:
+    except BaseException:
         if is_new:
             with suppress(OSError):
                 filesystem.remove(copy)

@@ -141,6 +141,34 @@ def test_a_mounted_file_gets_an_owner(mounted, before):
     assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (0, 4321, 0o4755)
 
 
+def test_after_a_failed_write_a_mounted_file_has_its_old_content_owner_and_mode(mounted, monkeypatch):
+    mounted.chmod(0o640)
+    inode, real, written = mounted.stat().st_ino, os.write, []
+
+    def write(descriptor, data):
+        if os.fstat(descriptor).st_ino == inode and len(written) < 2:  # what was written makes room for the old content
+            written.append(1)
+            if len(written) == 2:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(descriptor, bytes(data[:10]))
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(OSError, match="No space left") as failed:
+        replace_content(str(mounted), b"new" * 100, access=Access(mode=0o644))
+    assert (mounted.read_text(), stat.S_IMODE(mounted.stat().st_mode)) == ("old", 0o640)
+    assert (failed.value.filename, list(mounted.parent.iterdir())) == (str(mounted), [mounted])
+
+
+def test_an_error_names_the_file_even_if_the_temporary_one_cannot_be_removed(tmp_path, monkeypatch):
+    path = str(tmp_path / "file")
+    for failing in ("rename", "unlink"):
+        monkeypatch.setattr(os, failing, _fails_for_temporaries(getattr(os, failing)))
+    with pytest.raises(OSError, match="Operation not permitted") as failed:
+        replace_content(path, b"new")
+    assert failed.value.filename == path
+
+
 def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path, monkeypatch):
     path = str(tmp_path / "file")
     for failing in ("open", "rename"):
@@ -154,7 +182,7 @@ def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path, monkeypatch
 def _fails_for_temporaries(real):
     def failing(name, *more, **options):
         if isinstance(name, str) and os.path.basename(name).startswith(".file."):
-            second = (None, more[0]) if isinstance(more[0], str) else ()
+            second = (None, more[0]) if more and isinstance(more[0], str) else ()
             raise OSError(errno.EPERM, os.strerror(errno.EPERM), name, *second)
         return real(name, *more, **options)
 

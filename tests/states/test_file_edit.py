@@ -7,6 +7,8 @@ from contextlib import suppress
 import pytest
 from plugin_harness import PluginHarness
 
+from asyncstate.errors import PathRefused
+
 
 @pytest.fixture
 def plugins(tmp_path):
@@ -680,8 +682,16 @@ WITH_BACKUP = {
 
 
 @pytest.mark.parametrize("function", WITH_BACKUP)
-@pytest.mark.parametrize("there", [False, True])
-def test_an_edit_that_fails_leaves_no_new_backup(plugins, tmp_path, monkeypatch, function, there):
+@pytest.mark.parametrize(
+    "case",
+    [
+        (False, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))),
+        (True, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))),
+        (False, PathRefused("exchanged")),
+    ],
+)
+def test_an_edit_that_fails_leaves_no_new_backup(plugins, tmp_path, monkeypatch, function, case):
+    there, error = case
     path, real = tmp_path / "f", os.rename
     path.write_text("old\n")
     if there:
@@ -689,11 +699,11 @@ def test_an_edit_that_fails_leaves_no_new_backup(plugins, tmp_path, monkeypatch,
 
     def rename(source, target, **folders):
         if target == "f":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise error
         real(source, target, **folders)
 
     monkeypatch.setattr(os, "rename", rename)
-    with suppress(OSError):
+    with suppress(OSError, PathRefused):
         row = plugins.state(f"file.{function}", name=str(path), **WITH_BACKUP[function])
         assert row["result"] is False
     assert path.read_text() == "old\n"
