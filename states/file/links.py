@@ -300,7 +300,7 @@ def _require_one_file_system(path: str, target: str) -> None:
 def _make_hardlink(name: str, path: str, target: str, force: bool) -> Row:
     exists = filesystem.lexists(path)
     relinks = exists and __salt__["file.is_hardlink"](path)
-    if relinks and _same_file(path, target):
+    if _is_linked(path, target, force=force):
         return unchanged(name, f"Target of hard link {path} is already pointing to {target}")
     if exists and not relinks and not force:
         return failed(name, f"File exists where the hard link {path} should be")
@@ -326,9 +326,14 @@ def _replace_by_link(path: str, target: str) -> None:
     __salt__["file.link"](target, beside)
     try:
         filesystem.rename(beside, path)
-    except BaseException:
-        filesystem.remove(beside)
-        raise
+    finally:
+        if filesystem.lexists(beside):  # also if both are the same file meanwhile: then nothing is renamed
+            filesystem.remove(beside)
+
+
+def _is_linked(path: str, target: str, *, force: bool) -> bool:
+    """Return whether ``path`` is a name of the target; its only name is in the way of the link, unless ``force``."""
+    return filesystem.lexists(path) and _same_file(path, target) and (force or __salt__["file.is_hardlink"](path))
 
 
 def _same_file(name: str, target: str) -> bool:
@@ -348,8 +353,8 @@ def _would_hardlink(name: str, path: str, target: str, force: bool, make: Callab
         return roomless
     if not (filesystem.lexists if filesystem.foretells() else filesystem.exists)(path):
         return would_change(name, f"Hard link {path} to {target} is set for creation", {"new": path})
+    if _is_linked(path, target, force=force and filesystem.foretells()):
+        return unchanged(name, f"The hard link {path} is presently targetting {target}")
     if not __salt__["file.is_hardlink"](path):
         return _would_replace(name, path, target, "hard link", force=force)
-    if _same_file(path, target):
-        return unchanged(name, f"The hard link {path} is presently targetting {target}")
     return would_change(name, f"Link {path} target is set to be changed to {target}", {"change": path})

@@ -171,6 +171,20 @@ def test_the_place_of_a_backup_is_not_cleared_of_what_is_to_be_kept(plugins, tmp
     assert path.read_text() == "kept"
 
 
+@pytest.mark.parametrize("folder", ["d", "link"])
+def test_a_hard_link_of_a_file_to_itself_is_right(plugins, tmp_path, folder):
+    plugins.opts["foresight"] = True
+    (tmp_path / "d").mkdir()
+    (tmp_path / "link").symlink_to("d")
+    (tmp_path / "d" / "f").write_text("precious")
+    arguments = {"name": str(tmp_path / folder / "f"), "target": str(tmp_path / "d" / "f")}
+    for row in plugins.three_runs("file.hardlink", force=True, **arguments):
+        assert (row["result"], row["changes"]) == (True, {})
+    assert os.listdir(tmp_path / "d") == ["f"]
+    assert (tmp_path / "d" / "f").read_text() == "precious"
+    assert plugins.state("file.hardlink", **arguments)["result"] is False
+
+
 def test_a_file_that_no_hard_link_can_replace_stays(plugins, tmp_path, monkeypatch):
     (tmp_path / "target").write_text("new")
     (tmp_path / "f").write_text("precious")
