@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _AT_EMPTY_PATH = 0x1000
 _AT_SYMLINK_NOFOLLOW = 0x100
+_AT_NO_AUTOMOUNT = 0x800
+_LOOK = _AT_EMPTY_PATH | _AT_SYMLINK_NOFOLLOW | _AT_NO_AUTOMOUNT
 _STATX_SIZE = 256
 _STATX_ATTRIBUTES = slice(8, 16)
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
@@ -63,7 +65,7 @@ def is_fixed(name: str, folder: int, kinds: int = _IMMUTABLE | _APPEND_ONLY) -> 
     except AttributeError:  # not of this C library
         return False
     found = ctypes.create_string_buffer(_STATX_SIZE)
-    if statx(folder, os.fsencode(name), _AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH, 0, found) != 0:
+    if statx(folder, os.fsencode(name), _LOOK, 0, found) != 0:
         return False
     return bool(int.from_bytes(found.raw[_STATX_ATTRIBUTES], sys.byteorder) & kinds)
 
@@ -208,11 +210,20 @@ def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
             if is_of_the_kernel(here.fd):
                 raise
         else:
+            # Where the system cannot look at a link itself, the first answer is no for every file.
             if rule.is_root() and not os.access(here.name, os.W_OK, dir_fd=here.fd, follow_symlinks=False):
-                number = number or errno.EROFS  # a file that is mounted there
+                number = number or (_is_read_only(here) and errno.EROFS)  # a file that is mounted there
         if number:
             raise OSError(number, os.strerror(number), missing or path)
     return True
+
+
+def _is_read_only(entry: place.Place) -> bool:
+    descriptor = entry.open(os.O_PATH)
+    try:
+        return bool(os.fstatvfs(descriptor).f_flag & os.ST_RDONLY)
+    finally:
+        os.close(descriptor)
 
 
 def is_of_the_kernel(folder: int) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from asyncstate import filesystem
+from asyncstate.filesystem import change
 
 
 def test_a_folder_that_is_there_is_not_made(tmp_path):
@@ -30,3 +33,29 @@ def test_what_is_in_the_way_may_be_the_folder_that_another_state_made_meanwhile(
         return f"{folder} is there already"
 
     assert filesystem.room_for(str(folder / "x"), make) is made_beside
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root asks whether a file can be written")
+def test_there_is_room_where_the_system_cannot_look_at_a_link_itself(tmp_path, monkeypatch):
+    (tmp_path / "f").touch()
+    real = os.access
+
+    def access(path, mode, *, follow_symlinks=True, **more):
+        return follow_symlinks and real(path, mode, **more)
+
+    monkeypatch.setattr(os, "access", access)
+    assert change.has_room(str(tmp_path / "f"))
+
+
+def test_a_look_at_attributes_mounts_nothing(monkeypatch):
+    flags = []
+
+    class Library:
+        @staticmethod
+        def statx(_folder, _name, look, _mask, _found):
+            flags.append(look)
+            return 0
+
+    monkeypatch.setattr(change, "_libc", lambda: Library)
+    assert not change.is_fixed("x", 0)
+    assert flags[0] & 0x800  # AT_NO_AUTOMOUNT
