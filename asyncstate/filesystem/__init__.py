@@ -87,7 +87,7 @@ from .replacement import Replacement, copy_attributes, copy_file, edit_content, 
 
 if TYPE_CHECKING:
     from .beneath import Beneath
-    from .trees import copy_tree, move, remove_tree, require_copyable, require_removable
+    from .trees import copy_tree, mount_points, move, remove_tree, require_copyable, require_removable
 
 __all__ = [
     "KEEP",
@@ -121,6 +121,7 @@ __all__ = [
     "merged",
     "mkdir",
     "mknod",
+    "mount_points",
     "move",
     "open_folder",
     "open_input",
@@ -158,7 +159,7 @@ __all__ = [
     "writable_below",
 ]
 
-_OF_TREES = frozenset({"copy_tree", "move", "remove_tree", "require_copyable", "require_removable"})
+_OF_TREES = frozenset({"copy_tree", "mount_points", "move", "remove_tree", "require_copyable", "require_removable"})
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from .change import note
 from .replacement import NewFiles, copy_attributes, copy_data, copy_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -62,10 +62,11 @@ def _open_known(entry: place.Place, known: os.stat_result | None) -> int:
     return folder
 
 
-def require_removable(path: str, *, content: bool = True) -> None:
+def require_removable(path: str, *, content: bool = True, mounted: Sequence[str] | None = None) -> None:
     """Raise the OSError that removing a file, a link or a directory would raise, as far as can be seen before.
 
-    Without ``content``, that of renaming it: what a directory holds does not count.
+    Without ``content``, that of renaming it: what a directory holds does not count. ``mounted`` is what `mount_points`
+    returned, for who asks about many paths.
     """
     with place.parent(path) as here:
         if here.name == ".":
@@ -76,22 +77,26 @@ def require_removable(path: str, *, content: bool = True) -> None:
             number = change.refusal(here)
         if number:
             raise OSError(number, os.strerror(number), path)
-    _require_unmounted(path)
+    _require_unmounted(path, content=content, mounted=mounted)
     if content and reading.is_plain_directory(path):
         _require_loose(path)
 
 
-def _require_unmounted(path: str) -> None:
-    """Raise OSError if something is mounted at or below a directory: it would be emptied, and stay."""
-    parent, name = os.path.split(path.rstrip("/"))
-    top = mounts.escaped(os.path.join(os.path.realpath(parent), name))
+def mount_points() -> list[str]:
+    """Return the paths at which something is mounted, in the kernel's spelling."""
     try:
         with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
-            points = [line.split(" ", 5)[4] for line in file]
+            return [line.split(" ", 5)[4] for line in file]
     except OSError:  # a chroot without /proc
-        return
-    for point in points:
-        if f"{point}/".startswith(f"{top}/"):
+        return []
+
+
+def _require_unmounted(path: str, *, content: bool = True, mounted: Sequence[str] | None = None) -> None:
+    """Raise OSError if something is mounted at a path, or with ``content`` below it: it would be emptied, and stay."""
+    parent, name = os.path.split(path.rstrip("/"))
+    top = mounts.escaped(os.path.join(os.path.realpath(parent), name))
+    for point in mount_points() if mounted is None else mounted:
+        if point == top or (content and point.startswith(f"{top}/")):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), point)
 
 

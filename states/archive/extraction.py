@@ -157,7 +157,7 @@ class Extraction(ArchiveSource):
 
     def check_members(self, *, clean: bool, clean_parent: bool) -> None:
         """Refuse members that unpacking would refuse; those unpacked by a program are not known beforehand."""
-        removed = [self.name] if clean_parent else [*self.differing, *(self._cleaned() if clean else ())]
+        removed = [self.name] if clean_parent else [*self.differing, *(self._topmost() if clean else ())]
         for path in removed if filesystem.foretells() else ():
             if filesystem.lexists(path.rstrip("/")):
                 filesystem.require_removable(path.rstrip("/"))
@@ -181,12 +181,15 @@ class Extraction(ArchiveSource):
         if clean_parent and filesystem.lexists(self.name.rstrip("/")):
             __salt__["file.remove"](self.name.rstrip("/"))
             self.changes.setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
-        for full in self._cleaned() if clean else ():
+        for full in self._topmost() if clean else ():
             if __salt__["file.remove"](full.rstrip("/")):
                 self.changes.setdefault("removed", []).append(full)
 
-    def _cleaned(self) -> list[str]:
-        """Return the paths that ``clean`` removes; of an archive of ``.``, what it has there."""
+    def _topmost(self) -> list[str]:
+        """Return the topmost paths of the archive, which ``clean`` removes; of an archive of ``.``, what it has there.
+
+        Links are not among them.
+        """
         paths = [*self.contents["top_level_dirs"], *self.contents["top_level_files"]]
         if "./" in paths:
             names = (name for kind in ("dirs", "files") for name in self.contents[kind])
@@ -199,7 +202,10 @@ class Extraction(ArchiveSource):
     def make_folder(self) -> None:
         """Make the destination; in a dry run, refuse one that cannot be made."""
         if filesystem.is_directory(self.name):
-            filesystem.room_for(os.path.join(self.name, "x"))
+            paths = (path.rstrip("/") for path in self._topmost())
+            new = next((path for path in paths if not filesystem.is_directory(path)), None)
+            if new is not None:
+                filesystem.room_for(new)
         else:
             made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
             if made["result"] is False:

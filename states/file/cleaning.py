@@ -14,7 +14,7 @@ from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .salttree import recursed_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def required_files(name: str, require: Any) -> list[str]:
@@ -54,17 +54,18 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> tuple[list[
 
     Returns the paths, and the error that stopped the removal, "" if none did.
     """
-    removed: list[str] = []
+    removed: dict[str, None] = {}
+    mounted = filesystem.mount_points() if filesystem.foretells() else []
     try:
         for path in _unmanaged(root, keep, exclude_pat):
             if not is_dry_run():
                 _remove(path)
-            elif os.path.dirname(path) not in removed and (problem := unremovable([path])):
-                return removed, problem
-            removed.append(path)
+            elif os.path.dirname(path) not in removed and (problem := unremovable([path], mounted)):
+                return list(removed), problem
+            removed[path] = None
     except (CommandExecutionError, PathRefused, OSError) as error:
-        return removed, str(error)
-    return removed, ""
+        return list(removed), str(error)
+    return list(removed), ""
 
 
 def _unmanaged(root: str, keep: list[str], exclude_pat: Any) -> Iterator[str]:
@@ -85,11 +86,17 @@ def _unmanaged(root: str, keep: list[str], exclude_pat: Any) -> Iterator[str]:
                 yield path
 
 
-def unremovable(paths: Iterable[str]) -> str:
-    """Return the error of a run that cannot remove one of the paths, "" if it can; for dry runs."""
-    for path in paths if filesystem.foretells() else ():
+def unremovable(paths: Iterable[str], mounted: Sequence[str] | None = None) -> str:
+    """Return the error of a run that cannot remove one of the paths, "" if it can; for dry runs.
+
+    ``mounted`` is as for `filesystem.require_removable`.
+    """
+    if not filesystem.foretells():
+        return ""
+    mounted = filesystem.mount_points() if mounted is None else mounted
+    for path in paths:
         try:
-            filesystem.require_removable(path)
+            filesystem.require_removable(path, mounted=mounted)
         except OSError as error:
             return f"Could not remove '{path}': {error}"
     return ""

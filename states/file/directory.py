@@ -344,11 +344,12 @@ def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -
 
 def _unfit(changes: dict[str, Any]) -> str:
     """Return the error of a run that cannot remove or change what it has to, "" if it can; for dry runs."""
+    mounted = filesystem.mount_points() if any("removed" in change for change in changes.values()) else []
     for path, change in changes.items():
         if "removed" not in change:
             if "directory" not in change:
                 filesystem.require_changeable(path)
-        elif os.path.dirname(path) not in changes and (problem := unremovable([path])):
+        elif os.path.dirname(path) not in changes and (problem := unremovable([path], mounted)):
             return problem
     return ""
 

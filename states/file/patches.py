@@ -127,7 +127,8 @@ def _apply(name: str, patch_file: str, options: list[str], reject_file: str | No
         return _explain(name, trial, rejects, options, kept=reject_file is not None)
     if is_dry_run():
         try:
-            filesystem.room_for(name, follow=True)
+            if not filesystem.is_directory(name):  # in a directory, the patch says what it changes
+                filesystem.room_for(name, follow=True)
         except OSError as error:
             return failed(name, str(error))
         return would_change(name, "The patch would be applied", trial)

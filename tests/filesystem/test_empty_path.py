@@ -25,6 +25,7 @@ ANSWERS = {"exists", "lexists", "is_directory", "is_file", "is_link", "is_plain_
 """Functions that say of a path what is there: nothing is."""
 OF_NO_PATH = {
     "version_of",
+    "mount_points",
     "foretells",
     "judges",
     "refused_owners",

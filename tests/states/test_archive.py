@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import io
 import os
@@ -11,6 +12,8 @@ from random import Random
 import pytest
 from asyncstate.states.archive import mod_footprint
 from plugin_harness import PluginHarness
+
+from asyncstate.filesystem import change
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 
@@ -643,3 +646,15 @@ def test_a_destination_is_cleaned_however_it_is_written(plugins, tmp_path, packa
     row = plugins.state("archive.extracted", **arguments)
     assert row["result"] is True
     assert not (dest / "pkg" / "stray").exists()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_unpacking_needs_no_room_beside_the_folders_of_the_archive(plugins, tmp_path, package, monkeypatch, there):
+    plugins.opts["foresight"] = True
+    dest = tmp_path / "dest"
+    (dest / "pkg" if there else dest).mkdir(parents=True)
+    of_dest = os.stat(dest).st_ino
+    monkeypatch.setattr(change, "refusal", lambda entry: errno.EACCES * (os.fstat(entry.fd).st_ino == of_dest))
+    row = plugins.state("archive.extracted", test=True, name=str(dest), source=str(package))
+    assert row["result"] is (None if there else False)
+    assert there or row["comment"] == f"[Errno 13] Permission denied: '{dest}/pkg'"

@@ -13,6 +13,7 @@ from asyncstate.states.file import mod_footprint
 from plugin_harness import PluginHarness, snapshot
 from recorded_states import expected, recorded, replay
 
+from asyncstate.filesystem import change, trees
 from asyncstate.filesystem.replacement import UNSYNCED
 
 RECORDED = recorded("file")
@@ -758,3 +759,45 @@ def test_new_files_of_a_forced_copy_are_synced_under_their_names(plugins, tmp_pa
     plugins.state("file.copy", name=str(target), source=str(source), force=True)
     recorded = [path for paths in plugins.context[UNSYNCED].values() for path in paths]
     assert sorted(recorded) == [f"{target}/a/f", f"{target}/sub/f"]
+
+
+@pytest.mark.parametrize("below", ["", "/in"])
+def test_a_dry_run_of_a_rename_looks_for_a_mount_at_the_folder_and_not_in_it(plugins, tmp_path, monkeypatch, below):
+    plugins.opts["foresight"] = True
+    (tmp_path / "source" / "in").mkdir(parents=True)
+    (tmp_path / "mountinfo").write_text(f"1 1 0:1 / {tmp_path}/source{below} rw - tmpfs none rw\n")
+    monkeypatch.setattr(trees, "_MOUNTS", str(tmp_path / "mountinfo"))
+    arguments = {"name": str(tmp_path / "new"), "source": str(tmp_path / "source")}
+    assert plugins.state("file.rename", test=True, **arguments)["result"] is (None if below else False)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("directory", {"clean": True}),
+        ("tidied", {"matches": [".*"]}),
+        ("retention_schedule", {"retain": {"most_recent": 1}, "strptime_format": "%d"}),
+    ],
+)
+def test_a_dry_run_reads_the_mounts_once_for_many_files(plugins, tmp_path, monkeypatch, function, arguments):
+    plugins.opts["foresight"] = True
+    (tmp_path / "many").mkdir()
+    for number in range(10, 30):
+        (tmp_path / "many" / str(number)).touch()
+    read = []
+    monkeypatch.setattr(trees, "mount_points", lambda: read.append(1) or [])
+    row = plugins.state(f"file.{function}", test=True, name=str(tmp_path / "many"), **arguments)
+    assert (row["result"], len(read)) == (None, 1)
+
+
+@pytest.mark.parametrize("of_a_folder", [True, False])
+def test_a_patch_of_a_folder_needs_no_room_beside_it(plugins, tmp_path, monkeypatch, of_a_folder):
+    plugins.opts["foresight"] = True
+    folder = tmp_path / "proj"
+    folder.mkdir()
+    (folder / "f").write_text("1\n")
+    (tmp_path / "diff").write_text("--- f\n+++ f\n@@ -1 +1 @@\n-1\n+2\n")
+    of_parent = os.stat(tmp_path if of_a_folder else folder).st_ino
+    monkeypatch.setattr(change, "refusal", lambda entry: errno.EACCES * (os.fstat(entry.fd).st_ino == of_parent))
+    arguments = {"name": str(folder if of_a_folder else folder / "f"), "source": str(tmp_path / "diff")}
+    assert plugins.state("file.patch", test=True, **arguments)["result"] is (None if of_a_folder else False)
