@@ -92,8 +92,10 @@ def take_lock(path: str) -> int | None:
         os.close(file)
         return None
     if os.fstat(file).st_nlink > 1:  # the holder would be written into a file of another name
-        os.unlink(path)
-        os.close(file)
+        try:
+            os.unlink(path)
+        finally:
+            os.close(file)
         return take_lock(path)
     return file
 

@@ -378,3 +378,18 @@ def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch, take):
     with pytest.raises(OSError, match="No locks available") as caught:
         take(str(tmp_path / "lock"))
     assert caught.value.filename == str(tmp_path / "lock")
+
+
+def test_a_lock_of_several_names_that_cannot_be_replaced_is_closed(tmp_path, monkeypatch):
+    path = tmp_path / "lock"
+    path.touch()
+    os.link(path, tmp_path / "other")
+
+    def unlink(_path):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(PermissionError):
+        residue.take_lock(str(path))
+    assert os.listdir("/proc/self/fd") == before
