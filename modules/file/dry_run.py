@@ -230,6 +230,8 @@ def _problem(
                 filesystem.open_read(name).close()  # a link to a pipe is refused, a pipe itself is replaced
             if filesystem.is_directory(name):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+        elif changes.keys() & {"user", "group", "mode"} and "attrs" not in changes:
+            filesystem.require_changeable(name, follow=follow_symlinks)
     except OSError as error:
         return f"Failed to commit change: {error}"
     return "; ".join(wanted.refused(found))

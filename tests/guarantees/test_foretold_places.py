@@ -318,17 +318,34 @@ def test_what_a_dry_run_says_of_a_folder_that_cannot_be_written_comes_true(groun
         assert lie(*ground.rows(state, _read_only, below)) == ""
 
 
+@pytest.fixture
+def fixable(ground):
+    """The ground, where files can be made immutable."""
+    probe = ground.base / "probe"
+    probe.touch()
+    if subprocess.run(["chattr", "+i", probe], check=False, capture_output=True).returncode:
+        pytest.skip("this file system has no immutable files")
+    subprocess.run(["chattr", "-i", probe], check=True)
+    ground.fixes = True
+    return ground
+
+
 @pytest.mark.feature("F112")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files immutable")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("state", [state for state in STATES if state not in LEFT_OUT and state != "virtualenv"])
-def test_what_a_dry_run_says_of_what_not_even_root_may_change_comes_true(ground, tmp_path, state):
-    (tmp_path / "probe").touch()
-    if subprocess.run(["chattr", "+i", tmp_path / "probe"], check=False, capture_output=True).returncode:
-        pytest.skip("this file system has no immutable files")
-    subprocess.run(["chattr", "-i", tmp_path / "probe"], check=True)
-    ground.fixes = True
-    lies = {place: lie(*ground.rows(state, make, below)) for place, (make, below) in FIXED.items()}
+def test_what_a_dry_run_says_of_what_not_even_root_may_change_comes_true(fixable, state):
+    lies = {place: lie(*fixable.rows(state, make, below)) for place, (make, below) in FIXED.items()}
+    assert {place: told for place, told in lies.items() if told} == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files immutable")
+@pytest.mark.parametrize("more", [{"mode": "0666"}, {"user": "nobody"}])
+def test_what_a_dry_run_says_of_owner_and_mode_of_a_file_with_the_right_content_comes_true(fixable, more):
+    lies = {}
+    for place, (make, below) in FIXED.items():
+        arguments = {"name": f"{fixable.folder}/{below}", "contents": TEXT} | more
+        lies[place] = lie(*fixable.called("file.managed", arguments, make))
     assert {place: told for place, told in lies.items() if told} == {}
 
 
