@@ -73,6 +73,8 @@ def remove_option(
 
     def remove(whole: document.Section, _: Editing) -> Any:
         place = whole.get(section) if section else None
+        if section and not isinstance(place, document.Section) and isinstance(whole.get(option), document.Section):
+            return None  # another section is no option of the one that is missing
         return (place if isinstance(place, document.Section) else whole).pop(option, None)
 
     return _edit(file_name, remove, separator, encoding, unless_none=True, make=True)

@@ -300,3 +300,11 @@ def test_a_dry_run_foretells_a_section_without_options(plugins, file, foresight,
     assert (dry["result"], dry["comment"]) == (result, "Added section empty.\n" if foresight else "")
     assert plugins.state("ini.options_present", **asked)["changes"] == {"empty": {"before": None, "after": {}}}
     assert plugins.state("ini.options_present", **asked, test=True)["result"] is True
+
+
+def test_a_section_is_no_option_of_a_missing_one(plugins, tmp_path):
+    path = tmp_path / "a.ini"
+    path.write_text("[sec]\na = 1\n")
+    dry, done, _ = plugins.three_runs("ini.options_absent", name=str(path), sections={"missing": ["sec"]})
+    assert (dry["result"], done["result"], done["changes"]) == (True, True, {})
+    assert path.read_text() == "[sec]\na = 1\n"
