@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 _decode = msgspec.json.Decoder(Reply).decode
+_MOMENT = 0.1
+"""Seconds in which a program without a job ends at the end of its input: waiting for a line, it hears no signal."""
 _PATIENCE = 30.0
 """Seconds without an answer after which a new job is given to a new process."""
 
@@ -61,7 +64,7 @@ class Compiler:
                 return  # it has ended: the thread that reads says so
 
     def stop(self) -> None:
-        """End the program with all that it started. Does not wait for that."""
+        """End the program with all that it started. Waits only if it may end by itself."""
         with self._lock:
             self._stop()
 
@@ -84,6 +87,7 @@ class Compiler:
     def _stop(self) -> None:
         self._waits_since = 0.0
         if self._program is not None:
+            _close(self._program.process)
             self._program.end()
             self._ended.append(self._program)
             self._program = None
@@ -109,3 +113,12 @@ class Compiler:
         if reply.number == self._asked:
             self._waits_since = 0.0
             self._take(reply)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    """Tell the program that there are no more jobs."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_MOMENT)

@@ -4,8 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
+
+from asyncstate.extras.editor.compiler import Compiler
+from asyncstate.process.ending import GRACE
 
 
 @pytest.fixture
@@ -94,3 +98,20 @@ def test_settings_that_are_wrong_are_said_in_words(compiler, tmp_path):
     said, problem = replies(compiler, 7)
     assert said == []
     assert "nowhere" in problem
+
+
+def test_a_compiler_that_waits_for_a_job_ends_at_once(tmp_path):
+    waits = (
+        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: None)\n"
+        "open(sys.argv[1], 'x').close(); sys.stdin.read()"
+    )
+    replies = []
+    compiler = Compiler([sys.executable, "-c", waits, tmp_path / "ready"], replies.append)
+    compiler.prepare()
+    while not (tmp_path / "ready").exists():
+        time.sleep(0.01)
+    begun = time.monotonic()
+    compiler.stop()
+    compiler.wait()
+    assert time.monotonic() - begun < GRACE / 2
+    assert replies == []
