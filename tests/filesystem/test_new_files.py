@@ -173,7 +173,9 @@ def test_a_file_that_the_kernel_makes_up_is_copied_as_it_reads(tmp_path, path):
             content = file.read()
     except OSError:
         pytest.skip(f"this system has no {path}")
-    filesystem.copy_file(path, str(tmp_path / "copy"))
+    with filesystem.Replacement(str(tmp_path / "copy")) as copy:
+        copy.copy_from(path)
+        copy.commit(sync=False)
     assert len((tmp_path / "copy").read_bytes()) in range(len(content) - 9, len(content) + 9)
 
 

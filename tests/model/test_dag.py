@@ -101,3 +101,41 @@ def test_long_cycles_are_found_without_recursion(step):
 def test_many_small_cycles_give_an_answer_at_once():
     cycle = dag(50_000, [(node, node ^ 1) for node in range(50_000)]).find_cycle()
     assert cycle == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "found"),
+    [
+        (0, [], []),
+        (3, [(0, 1), (1, 2)], [[0], [1], [2]]),
+        (3, [(0, 1), (1, 0), (1, 2)], [[0, 1], [2]]),
+        (5, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3)], [[0, 1, 2], [3, 4]]),
+        (4, [(3, 2), (2, 1), (1, 3), (0, 0)], [[0], [1, 2, 3]]),
+    ],
+)
+def test_components_are_those_nodes_that_reach_one_another(size, given, found):
+    components = dag(size, given).components()
+    assert sorted(map(sorted, components)) == found
+    place = {node: number for number, each in enumerate(components) for node in each}
+    assert all(place[before] <= place[after] for before, after in given)
+
+
+@pytest.mark.parametrize(
+    ("asked", "unordered"),
+    [
+        (set(), set()),
+        ({(0, 1)}, set()),
+        ({(0, 2), (2, 0)}, set()),
+        ({(0, 3), (1, 3), (2, 3)}, {(0, 3), (1, 3), (2, 3)}),
+        ({(2, 1), (3, 1)}, {(3, 1)}),
+    ],
+)
+def test_pairs_without_a_path_between_them(asked, unordered):
+    assert dag(4, [(0, 1), (1, 2)]).unordered(asked) == unordered
+
+
+def test_pairs_of_many_nodes_are_looked_at_in_blocks():
+    size = 700
+    chain = dag(size, [(node, node + 1) for node in range(size - 2)])
+    asked = {(node, (node * 7) % size) for node in range(size) if node != (node * 7) % size}
+    assert chain.unordered(asked) == {pair for pair in asked if size - 1 in pair}
