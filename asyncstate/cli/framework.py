@@ -249,8 +249,8 @@ class Family(_Explained, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the sub-command. Raises UsageError, which names the nearest one."""
-        if args and args[0] not in (known := self.list_commands(ctx)):
-            raise click.UsageError(unknown_command(args[0], known, ctx.info_name or ""), ctx)
+        if args and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(unknown_command(args[0], self.list_commands(ctx), ctx.info_name or ""), ctx)
         return super().resolve_command(ctx, args)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -56,3 +59,20 @@ def test_the_engine_names_no_extra(checkout):
         and re.search(r"asyncstate\.extras\.\w", path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+_NAMED = """
+import sys
+from asyncstate.cli import main
+main(sys.argv[1:])
+print("extras:", *sorted(name for name in sys.modules if name.endswith(".extra")))
+"""
+
+
+@pytest.mark.parametrize("words", [("show", "lowstate", "a"), ("runs", "list")], ids=" ".join)
+def test_a_part_of_a_command_asks_no_extra_for_its_name(tmp_path, words):
+    (tmp_path / "a.sls").write_text("a: test.nop\n")
+    environment = os.environ | {"ASYNCSTATE_STATE_DIR": str(tmp_path), "ASYNCSTATE_CACHEDIR": str(tmp_path)}
+    command = [sys.executable, "-c", _NAMED, *words, *(["--file-root", str(tmp_path)] if "show" in words else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "extras:"
