@@ -102,8 +102,9 @@ def test_every_mistake_at_once_with_its_line_and_the_nearest_name(run, tree):
     assert all(re.search(r" \[E4\d\d\]$", mistake) for mistake in mistakes)
 
 
-def test_a_broken_pillar_and_a_broken_target_hide_no_mistake_that_is_not_due_to_them(run, tree, tmp_path):
-    text = "a:\n  test.nopp: []\n  file.managed:\n    - name: /x\n    - require: [{pkg: gone}]\n"
+def places_in_a_broken_tree(run, tmp_path, argument):
+    """Check a tree with a broken pillar, a broken target, and this argument; return file, line and code of mistakes."""
+    text = f"a:\n  test.nopp: []\n  file.managed:\n    - {argument}\n    - require: [{{pkg: gone}}]\n"
     files = {
         "tree/top.sls": "base:\n  '*': [a, b]\n  'os:x': [{match: grian}, c]\n",
         "tree/a.sls": text,
@@ -116,11 +117,16 @@ def test_a_broken_pillar_and_a_broken_target_hide_no_mistake_that_is_not_due_to_
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(content)
     said = run("check", "--pillar-root", tmp_path / "pillar").stdout
-    found = re.findall(r"at \S+/(\S+):(\d+) \[(E\d+)\]", said)
+    return sorted(re.findall(r"at \S+/(\S+):(\d+) \[(E\d+)\]", said))
+
+
+BROKEN = [("p.sls", "1", "E508"), ("top.sls", "1", "E507"), ("top.sls", "3", "E115")]
+"""The mistakes in the pillar and the top file of a broken tree."""
+
+
+def test_a_broken_pillar_and_a_broken_target_hide_no_mistake_that_is_not_due_to_them(run, tree, tmp_path):
     of_tree = [(f"{name}.sls", "2", "E401") for name in "ac"]
-    assert sorted(found) == sorted(
-        [("p.sls", "1", "E508"), ("top.sls", "1", "E507"), ("top.sls", "3", "E115"), *of_tree]
-    )
+    assert places_in_a_broken_tree(run, tmp_path, "name: /x") == sorted([*BROKEN, *of_tree])
 
 
 def test_strict_arguments_stops_apply(run, tree, tmp_path):

@@ -33,7 +33,7 @@ class Rows(dict):
 class Tree:
     """Files below tmp_path, settings to read them with, and the state modules `x` and `y` of this process.
 
-    `x.run(name, result, changes, predicted, sleep)` returns what it is told; `x` has `mod_watch`, `y` has not. ``log``
+    `x.run(name, result, changes, predicted, sleep)` returns a row with these values; `x` has `mod_watch`, `y` has not. ``log``
     lists what was called (names, ``watch NAME`` for mod_watch), ``ends`` in which order calls of `run` ended.
     """
 

@@ -1,4 +1,4 @@
-"""What stands before and behind a state is the same wherever it is told."""
+"""Every answer names the same states before and after a state."""
 
 from __future__ import annotations
 

@@ -6,28 +6,12 @@ import re
 
 import pytest
 
-from tests.cli.test_check import run, tree  # noqa: F401 - fixtures
+from tests.cli.test_check import BROKEN, places_in_a_broken_tree, run, tree  # noqa: F401 - fixtures
 
 
 def test_a_broken_pillar_and_a_broken_target_hide_no_wrong_value(run, tree, tmp_path):  # noqa: F811
-    text = "a:\n  test.nopp: []\n  file.managed:\n    - mode: rwx\n    - require: [{pkg: gone}]\n"
-    files = {
-        "tree/top.sls": "base:\n  '*': [a, b]\n  'os:x': [{match: grian}, c]\n",
-        "tree/a.sls": text,
-        "tree/b.sls": f"{{{{ pillar.port }}}}: test.nop\n{text.replace('a:', 'b:')}",
-        "tree/c.sls": text.replace("a:", "c:"),
-        "pillar/top.sls": "base: {'*': [p, gone]}",
-        "pillar/p.sls": "{{ 1 / 0 }}",
-    }
-    for path, content in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(content)
-    said = run("check", "--pillar-root", tmp_path / "pillar").stdout
-    found = re.findall(r"at \S+/(\S+):(\d+) \[(E\d+)\]", said)
     of_tree = [(f"{name}.sls", *place) for name in "ac" for place in (("2", "E401"), ("3", "E411"), ("4", "E410"))]
-    assert sorted(found) == sorted(
-        [("p.sls", "1", "E508"), ("top.sls", "1", "E507"), ("top.sls", "3", "E115"), *of_tree]
-    )
+    assert places_in_a_broken_tree(run, tmp_path, "mode: rwx") == sorted([*BROKEN, *of_tree])
 
 
 @pytest.mark.parametrize("wrong", ["1s", "-1", ".nan", "[5]"])
