@@ -37,11 +37,17 @@ class Footprint(Value):
     @classmethod
     def of(cls, declared: dict[str, Any]) -> Footprint:
         """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
-        reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
         programs = _names(declared["programs"]) if "programs" in declared else None
-        links, copies = _pairs(declared.get("links")), _pairs(declared.get("copies"))
-        leaves = _names(declared.get("leaves"))
-        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies, programs, leaves)
+        return cls(
+            _names(declared.get("reads")),
+            _names(declared.get("writes")),
+            _names(declared.get("makes")),
+            _reason(declared.get("unknown")),
+            _pairs(declared.get("links")),
+            _pairs(declared.get("copies")),
+            programs,
+            _names(declared.get("leaves")),
+        )
 
     def and_reads(self, names: Iterable[str]) -> Footprint:
         """Return this footprint with more that is read."""
@@ -90,6 +96,8 @@ def _names(value: Any) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         return (value,)
+    if type(value) is list and len(value) <= _MOST_NAMES:
+        return tuple(map(str, value))
     if not isinstance(value, (list, tuple, set, frozenset)):
         return ()
     names = tuple(islice(map(str, value), _MOST_NAMES + 1))

@@ -15,9 +15,13 @@ from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.compile.graph.transactions import Transactions
     from asyncstate.effects.footprint import Footprints
+
+_NOTHING = Footprint()
 
 
 def add_footprints(
@@ -33,7 +37,8 @@ def add_footprints(
     known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
     if transactions is None and not any(each.reads or each.writes or each.makes for each in known):
         return known
-    from asyncstate.effects.scoreboard import Scoreboard  # noqa: PLC0415 - some state touches something
+    from asyncstate.effects.apart import Apart  # noqa: PLC0415 - some state touches something
+    from asyncstate.effects.scoreboard import Scoreboard  # noqa: PLC0415 - as above
 
     def join(nodes: list[int], resource: str) -> int:
         members = tuple(node for node in nodes if node < len(builder.chunks))
@@ -48,29 +53,40 @@ def add_footprints(
     _share_in_groups(builder, known)
     touching = [number for number, each in enumerate(known) if each.reads or each.writes]
     builder.entries = {number: files for number in touching if (files := only_entries(known[number]))}
+    touches = dict(_touches(builder, nodes, known))
+    apart = Apart(touches.values())
+    for node in nodes:
+        is_chunk = builder.nodes[node].kind is NodeKind.CHUNK
+        joins = transactions.of(node) if transactions is not None and is_chunk else None
+        touched = touches.get(node, _NOTHING)
+        if joins is None and (touched is _NOTHING or apart.has(touched)):
+            continue
+        waiting = board.touch(node, touched.reads, touched.writes, touched.makes, touched.leaves, together=joins)
+        for before, resources in waiting.always.items():
+            if not dag.sources(before, node):
+                dag.add(before, node, FOOTPRINT, resources)
+        for (before, proof), resources in waiting.contingent.items():
+            if not dag.sources(before, node):
+                builder.contingent.append(ContingentEdge(before, node, proof, resources))
+    return own
+
+
+def _touches(builder: PlanBuilder, nodes: Iterable[int], known: Sequence[Footprint]) -> Iterator[tuple[int, Footprint]]:
+    """Yield the nodes that touch anything and what they touch, without plain names that nobody writes."""
     written = {name.partition(ENTRY)[0] for footprint in known for name in footprint.writes}
     for node in nodes:
         what = builder.nodes[node]
         if what.kind is NodeKind.CHUNK:
             touched = known[node]
-            joins = transactions.of(node) if transactions is not None else None
         else:
             chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
-            joins = None
-        # A plain name that is only read orders nothing.
         reads = touched.reads
         if reads:
             reads = tuple(name for name in reads if name.startswith(PATH) or name.partition(ENTRY)[0] in written)
-        if reads or touched.writes or touched.makes or touched.leaves or joins is not None:
-            waiting = board.touch(node, reads, touched.writes, touched.makes, touched.leaves, together=joins)
-            for before, resources in waiting.always.items():
-                if not dag.sources(before, node):
-                    dag.add(before, node, FOOTPRINT, resources)
-            for (before, proof), resources in waiting.contingent.items():
-                if not dag.sources(before, node):
-                    builder.contingent.append(ContingentEdge(before, node, proof, resources))
-    return own
+            touched = touched if len(reads) == len(touched.reads) else touched.replaced(reads=reads)
+        if reads or touched.writes or touched.makes or touched.leaves:
+            yield node, touched
 
 
 def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
