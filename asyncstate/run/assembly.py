@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import ConfigError
+from asyncstate.errors import ConfigError, meant_for_program
+from asyncstate.model.chunk import MOD_PREFETCH
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.run.chunk.ahead import Ahead
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.engine import Engine
 from asyncstate.run.event_loop import LoopWatch
@@ -20,13 +19,16 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.journal.keeper import Keeper
     from asyncstate.load.host import PluginHost
+    from asyncstate.logs.fields import RunFields
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.redact import Secrets
-    from asyncstate.run.dispatch import Dispatch, Elsewhere
+    from asyncstate.run.dispatch import Ahead, Dispatch, Elsewhere
     from asyncstate.run.keeping import PlanRecords
+    from asyncstate.run.machine import Machine
     from asyncstate.run.options import RunOptions
+    from asyncstate.run.recorder import Announcer
     from asyncstate.run.resumed import ResumedDispatch
 
 
@@ -132,18 +134,12 @@ def assembled(
             "or only look: asyncstate check, show, lint, explain"
         )
     resumed: ResumedDispatch | None = None
-    ahead: Ahead | None = None
-    if options.prefetch and not (options.test or mock):
-        ahead = Ahead(plan, parts.host, lambda chunk: resumed is not None and resumed.has_ended(chunk))
-    dispatch: Dispatch = LocalDispatch(
-        plan,
-        parts.host,
-        test=options.test,
-        mock=mock,
-        watch=LoopWatch(),
-        prefetched=None if ahead is None else ahead.prefetched,
-        touched=partial(parts.touched, plan) if parts.settings.foresight else None,
-    )
+    dispatch: Dispatch
+    dispatch = local = LocalDispatch(plan, parts.host, test=options.test, mock=mock, watch=LoopWatch())
+    if options.test and not mock and parts.settings.foresight:
+        from asyncstate.run.chunk.foresight import Foresight  # noqa: PLC0415 - only dry runs foretell
+
+        dispatch = Foresight(plan, local, lambda: parts.host.workers.run(parts.touched, plan), local.misused)
     if trace_effects:
         from asyncstate import extend  # noqa: PLC0415 - few runs are traced
         from asyncstate.run.traced import TracedDispatch  # noqa: PLC0415
@@ -171,6 +167,19 @@ def assembled(
         def keep_journal(shown: RedactedPlan) -> tuple[Keeper | None, list[str]]:
             return keeping.begin(options, about, shown, engine.stop)
 
+    def look_ahead(machine: Machine, announcer: Announcer, log_fields: RunFields) -> Ahead | None:
+        if not _can_fetch_ahead(plan, parts.host):
+            return None
+        from asyncstate.run.chunk.ahead import Offers  # noqa: PLC0415 - many runs have nothing to fetch
+        from asyncstate.run.prefetcher import Prefetcher  # noqa: PLC0415
+
+        offers = Offers(plan, parts.host, lambda chunk: resumed is not None and resumed.has_ended(chunk))
+        local.prefetched = offers.prefetched
+        if not (fetches := offers.fetches()):
+            return None
+        places = options.prefetch
+        return Prefetcher(machine, offers, fetches, places=places, announcer=announcer, log_fields=log_fields)
+
     engine = Engine(
         plan,
         dispatch,
@@ -180,6 +189,17 @@ def assembled(
         secrets=parts.secrets,
         journal=keep_journal,
         elsewhere=elsewhere,
-        fetcher=ahead,
+        ahead=look_ahead if options.prefetch and not (options.test or mock) else None,
     )
     return engine
+
+
+def _can_fetch_ahead(plan: Plan, host: PluginHost) -> bool:
+    """Whether a state module of a plan has a hook that offers prefetches, or fails to load."""
+    states = host.loaders["states"]
+    try:
+        return any(states.find(f"{state}.{MOD_PREFETCH}") for state in {chunk.state for chunk in plan.chunks})
+    except BaseException as error:
+        if meant_for_program(error):
+            raise
+        return True

@@ -14,7 +14,7 @@ from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from asyncstate.errors import Issue
@@ -46,54 +46,6 @@ class SharedWork(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     rows: dict[str, dict[str, Any]] = {}
     changes: dict[str, tuple[dict[str, Any], str]] = {}
     kept: dict[str, Any] = {}
-
-
-class Fetch(msgspec.Struct, frozen=True):
-    """A prefetch: something that a chunk (an index) will use, and that can be cached before the chunk starts.
-
-    ``function`` is the execution function that fetches it, with these ``arguments``; if fetches go ``together``, it
-    gets a list of the arguments of each. ``what`` describes it in events. ``reads`` are the resources that the fetch
-    depends on, as in a footprint: with any, the fetch waits for the states that write them, and for what the chunk
-    requires.
-    """
-
-    chunk: int
-    function: str
-    arguments: dict[str, Any] = {}
-    what: str = ""
-    reads: tuple[str, ...] = ()
-    together: bool = False
-
-
-class Fetched(msgspec.Struct, frozen=True):
-    """The result of a fetch: ``result`` and ``text`` of `PrefetchEnded`; the ``topic`` it waits for to start again."""
-
-    result: str
-    text: str = ""
-    topic: str = ""
-
-
-class Fetcher(Protocol):
-    """Prefetches for the chunks of one run. All but `fetches` is called on the event loop of the run."""
-
-    def fetches(self) -> Sequence[Fetch]:
-        """Return the possible prefetches, as the state modules of the plan declare them.
-
-        Called once before the run begins, in a thread if one can start. Never raises because of a module.
-        """
-
-    def announce_to(self, announced: Callable[[str], None]) -> None:
-        """Have ``announced`` called, by any thread, with the `Fetched.topic` of a fetch that may start again."""
-
-    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
-        """Fetch one thing; or several that go together, in one call.
-
-        Raises only CancelledError, after it has ended what it started. A chunk that uses the result may start
-        meanwhile.
-        """
-
-    async def forget(self) -> None:
-        """Remove unused results. Called once, after the last chunk and the last fetch."""
 
 
 class Findings(Value):
@@ -163,6 +115,28 @@ class Elsewhere(Protocol):
 
     def words(self, nodes: Sequence[int]) -> str:
         """Say why REMOTE nodes without a known outcome failed; "" if all have a row."""
+
+
+class Ahead(Protocol):
+    """Work for later chunks, beside those that run. All is called on the event loop of the run."""
+
+    def begin(self) -> None:
+        """Begin, after the chunks that are ready now have started."""
+
+    def started(self, chunk: int) -> None:
+        """Record that a chunk starts."""
+
+    def ended(self, node: int) -> None:
+        """Record that a node of the plan has ended."""
+
+    def stop(self) -> None:
+        """Start nothing more, and cancel what runs."""
+
+    async def close(self) -> None:
+        """Do what `stop` does, wait for the end, at most `GRACE` seconds, and remove what was not used."""
+
+    def abandon(self, reason: str) -> None:
+        """Do what `stop` does, without the closed loop; `close` is then called on another one."""
 
 
 class Dispatch(Protocol):

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch, Elsewhere, Fetcher
-    from asyncstate.run.prefetcher import Prefetcher
+    from asyncstate.run.dispatch import Ahead, Dispatch, Elsewhere
 
 __all__ = ["Engine", "RunOptions"]
 
@@ -54,7 +53,8 @@ class Engine:
     texts that neither rows nor events may show: the engine uses true names inside, and `RedactedPlan` hides secrets in
     all output. ``journal`` makes the keeper of the run, and notices for its report. It is called before anything
     starts, in a thread if one can start; an exception from it ends the run. ``elsewhere`` are the other hosts of a plan
-    with REMOTE nodes. ``fetcher`` prefetches for later states. Raises ValueError for a priority of another plan.
+    with REMOTE nodes. ``ahead`` makes what works for later chunks, or None; it is called before the first chunk starts,
+    in a thread if one can start. Raises ValueError for a priority of another plan.
     """
 
     machine = Machine
@@ -73,7 +73,7 @@ class Engine:
         secrets: Secrets | None = None,
         journal: Callable[[RedactedPlan], tuple[Keeper | None, list[str]]] | None = None,
         elsewhere: Elsewhere | None = None,
-        fetcher: Fetcher | None = None,
+        ahead: Callable[[Machine, Announcer, RunFields], Ahead | None] | None = None,
     ) -> None:
         if options.priority is not None and len(options.priority) != len(plan.nodes):
             raise ValueError(
@@ -83,7 +83,8 @@ class Engine:
         self.options = options
         self._dispatch = dispatch
         self._elsewhere = elsewhere
-        self._fetcher = fetcher
+        self._look_ahead = ahead
+        self._ahead: Ahead | None = None
         self._in_thread = in_thread
         self._sleep = sleep
         self._clock = clock
@@ -134,11 +135,11 @@ class Engine:
         self._end_at_once(machine, pool, recorder, announcer)
 
     async def clean_up(self) -> None:
-        """Remove the unused prefetches of an abandoned run, and close its journal. May be called on any loop."""
+        """Remove what worked ahead of an abandoned run, and close its journal. May be called on any loop."""
         self._is_over = True
         try:
-            if self._parts is not None and self._fetcher is not None:
-                await self._fetcher.forget()
+            if self._ahead is not None:
+                await self._ahead.close()
         finally:
             self._close_journal()
 
@@ -166,7 +167,8 @@ class Engine:
             )
             recorder = Recorder(self.plan, announcer)
             machine: Machine = await self._off_loop(self._prepare)
-            prefetcher = await self._off_loop(self._prefetcher, machine, announcer, log_fields)
+            if self._look_ahead is not None:
+                self._ahead = await self._off_loop(self._look_ahead, machine, announcer, log_fields)
             pool = self._pool = WorkerPool(
                 machine,
                 self._dispatch,
@@ -176,7 +178,7 @@ class Engine:
                 log_fields=log_fields,
                 sleep=self._sleep,
                 clock=self._clock,
-                prefetcher=prefetcher,
+                ahead=self._ahead,
                 elsewhere=self._elsewhere,
             )
             self._parts = machine, pool, recorder, announcer
@@ -188,9 +190,9 @@ class Engine:
                         self._announce_start(announcer)
                         await pool.work()
                     finally:
-                        if prefetcher is not None:
+                        if self._ahead is not None:
                             with anyio.CancelScope(shield=True):
-                                await prefetcher.close()
+                                await self._ahead.close()
             except anyio.get_cancelled_exc_class():
                 self._cancelled = self._cancelled or GAVE_UP
                 with anyio.CancelScope(shield=True):
@@ -250,16 +252,6 @@ class Engine:
             limits=options.lanes,
             priority=priority_of(self.plan, options),
         )
-
-    def _prefetcher(self, machine: Machine, announcer: Announcer, log_fields: RunFields) -> Prefetcher | None:
-        """Return the prefetcher of the run; None if there is nothing to prefetch, or no way to."""
-        places = 0 if self.options.test else self.options.prefetch
-        if not places or self._fetcher is None or not (fetches := self._fetcher.fetches()):
-            return None
-        from asyncstate.run.prefetcher import Prefetcher  # noqa: PLC0415 - few runs have anything to prefetch
-
-        fetcher = self._fetcher
-        return Prefetcher(machine, fetcher, fetches, places=places, announcer=announcer, log_fields=log_fields)
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
         """Do slow work of a large tree in a thread, if one can start."""

@@ -20,23 +20,24 @@ from collections import defaultdict
 from contextlib import suppress
 from contextvars import Context, copy_context
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.event import PrefetchEnded, PrefetchStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.walk import stands_for
-from asyncstate.run.dispatch import GRACE, Fetched
+from asyncstate.run.dispatch import GRACE
 from asyncstate.run.event_loop import unwind
 from asyncstate.run.outcomes import DECIDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from asyncstate.logs.fields import RunFields
     from asyncstate.model.plan import Plan
-    from asyncstate.run.dispatch import Fetch, Fetcher
     from asyncstate.run.machine import Machine
     from asyncstate.run.recorder import Announcer
 
@@ -45,6 +46,54 @@ _TURN = 0.002
 """Seconds that the workers have to take ready work."""
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 _PATH, _TREE, _ENTRY = "path:", "/**", "#"
+
+
+class Fetch(msgspec.Struct, frozen=True):
+    """A prefetch: something that a chunk (an index) will use, and that can be cached before the chunk starts.
+
+    ``function`` is the execution function that fetches it, with these ``arguments``; if fetches go ``together``, it
+    gets a list of the arguments of each. ``what`` describes it in events. ``reads`` are the resources that the fetch
+    depends on, as in a footprint: with any, the fetch waits for the states that write them, and for what the chunk
+    requires.
+    """
+
+    chunk: int
+    function: str
+    arguments: dict[str, Any] = {}
+    what: str = ""
+    reads: tuple[str, ...] = ()
+    together: bool = False
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """The result of a fetch: ``result`` and ``text`` of `PrefetchEnded`; the ``topic`` it waits for to start again."""
+
+    result: str
+    text: str = ""
+    topic: str = ""
+
+
+class Fetcher(Protocol):
+    """Prefetches for the chunks of one run. All but `fetches` is called on the event loop of the run."""
+
+    def fetches(self) -> Sequence[Fetch]:
+        """Return the possible prefetches, as the state modules of the plan declare them.
+
+        Called once before the run begins, in a thread if one can start. Never raises because of a module.
+        """
+
+    def announce_to(self, announced: Callable[[str], None]) -> None:
+        """Have ``announced`` called, by any thread, with the `Fetched.topic` of a fetch that may start again."""
+
+    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
+        """Fetch one thing; or several that go together, in one call.
+
+        Raises only CancelledError, after it has ended what it started. A chunk that uses the result may start
+        meanwhile.
+        """
+
+    async def forget(self) -> None:
+        """Remove unused results. Called once, after the last chunk and the last fetch."""
 
 
 class PrefetchQueue:
@@ -204,7 +253,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 class Prefetcher:
-    """Runs the ``fetches`` of a fetcher on the loop of the run, at most ``places`` at once."""
+    """Runs the ``fetches`` of a fetcher on the loop of the run, at most ``places`` at once; an `Ahead`."""
 
     def __init__(
         self,
@@ -280,6 +329,7 @@ class Prefetcher:
         self._closed = True
         for task, context in list(self._contexts.items()):
             context.run(unwind, task, reason)
+        self._running.clear()
 
     def _fill_soon(self) -> None:
         """Fill the places after the workers' turn: a chunk that starts now needs no prefetch."""

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch, Elsewhere, SharedWork
+    from asyncstate.run.dispatch import Ahead, Dispatch, Elsewhere, SharedWork
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.options import RunOptions
-    from asyncstate.run.prefetcher import Prefetcher
     from asyncstate.run.recorder import Announcer, Recorder
     from asyncstate.run.story import MachineStalled
 
@@ -66,10 +65,10 @@ class WorkerPool:
         log_fields: RunFields,
         sleep: Callable[[float], Awaitable[None]],
         clock: Callable[[], float],
-        prefetcher: Prefetcher | None = None,
+        ahead: Ahead | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
-        self._prefetcher = prefetcher
+        self._ahead = ahead
         self._elsewhere = elsewhere
         self.plan: Plan = machine.plan
         self.in_flight: InFlight = InFlight(machine, recorder, announcer, clock=clock)
@@ -123,8 +122,8 @@ class WorkerPool:
         """Start nothing more. Running chunks may finish, but are not retried."""
         self._machine.stop(reason)
         self._stopped = True
-        if self._prefetcher is not None:
-            self._prefetcher.stop()
+        if self._ahead is not None:
+            self._ahead.stop()
         for scope in self._pauses:
             scope.cancel()
         self._wake(len(self._idle))
@@ -148,8 +147,8 @@ class WorkerPool:
 
     async def _work_off(self) -> None:
         self._start_workers()
-        if self._prefetcher is not None:
-            self._prefetcher.begin()
+        if self._ahead is not None:
+            self._ahead.begin()
         listening = asyncio.create_task(self._listen()) if self._machine.awaited else None
         try:
             with Timer(LONG / 2 if self._announcer.heard else None, self.in_flight.name_long_running, repeat=True):
@@ -391,8 +390,8 @@ class WorkerPool:
         chunk = self.plan.chunks[work.chunk] if work.kind is _CHUNK else self.plan.chunk_of(work.node)
         tag = chunk.tag
         self._log_fields.begin(chunk, tag)
-        if self._prefetcher is not None and work.kind is _CHUNK:
-            self._prefetcher.started(work.chunk)
+        if self._ahead is not None and work.kind is _CHUNK:
+            self._ahead.started(work.chunk)
         self.in_flight.begin(work, chunk)
         try:
             row = await self._dispatch.run_chunk(work, chunk)
@@ -432,8 +431,8 @@ class WorkerPool:
             self._wake(len(self._idle))
         else:
             self._start_workers(own=1)
-        if self._prefetcher is not None:
-            self._prefetcher.ended(node)
+        if self._ahead is not None:
+            self._ahead.ended(node)
         if self._elsewhere is not None:
             self._elsewhere.ended(node, machine.outcomes.told(node) or outcome)
 
@@ -446,8 +445,8 @@ class WorkerPool:
         for task, context in list(self._tasks.items()):
             context.run(unwind, task, reason)
         self._abandoned += self.in_flight.leave_behind(self._reason)
-        if self._prefetcher is not None:
-            self._prefetcher.abandon(reason)
+        if self._ahead is not None:
+            self._ahead.abandon(reason)
 
     async def _wind_up(self) -> None:
         """Wait up to `GRACE` for cancelled chunks. One that does not end is left behind, with a row and a notice."""

@@ -18,8 +18,7 @@ from asyncstate.model.result import RunReport
 from asyncstate.model.walk import JOINTS, STATES, Reason, Walk
 from asyncstate.report.blockers import held_back
 from asyncstate.report.terminal import PLAIN
-from asyncstate.run.dispatch import Fetch
-from asyncstate.run.prefetcher import nodes_needed
+from asyncstate.run.prefetcher import Fetch, nodes_needed
 from asyncstate.run.resumed import _followed
 
 

@@ -69,7 +69,7 @@ REASONS = {
     "asyncstate/process/fork.py Fork.kill": "the process was killed",
     "asyncstate/process/fork.py Fork.wait": "the process has closed its stream, or was killed",
     "asyncstate/extras/editor/compile_process.py _Standby._listen": "the process has closed its stream",
-    "asyncstate/run/chunk/ahead.py Ahead._close": REAPER,
+    "asyncstate/run/chunk/ahead.py Offers._close": REAPER,
     "asyncstate/run/chunk/time_limit.py returned": "the end of the run cancels it, which comes when all else has ended",
     "asyncstate/run/handle.py Feed.__aiter__": "the end of the run closes the feed",
     "asyncstate/run/handle.py Run.wait": "the run ends",

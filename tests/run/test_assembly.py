@@ -48,3 +48,22 @@ async def test_a_plan_is_recorded_for_the_journal_only(tmp_path, journal, mock, 
         report = await engine.run()
         assert report.ok
         assert bool(asked) == kept
+
+
+@pytest.mark.parametrize(
+    ("options", "fetches"), [({}, True), ({"test": True}, False), ({"mock": True}, False), ({"prefetch": 0}, False)]
+)
+async def test_only_a_real_run_with_places_fetches_ahead(tmp_path, options, fetches):
+    (tmp_path / "_states").mkdir()
+    (tmp_path / "_states" / "mine.py").write_text(
+        f"def mod_prefetch(low):\n    open({str(tmp_path / 'asked')!r}, 'w').close()\n    return []\n"
+        "def nop(name):\n    return {'name': name, 'changes': {}, 'result': True, 'comment': ''}\n"
+    )
+    roots = {"base": [str(tmp_path)]}
+    settings = Settings(file_roots=roots, cachedir=str(tmp_path / "cache"), state_dir=str(tmp_path / "state"))
+    async with StateRuntime(settings) as runtime:
+        plan = await runtime.compile_data({"a": {"mine.nop": []}})
+        async with runtime.run(plan, **options) as run:
+            pass
+        assert run.report.ok
+    assert (tmp_path / "asked").exists() is fetches

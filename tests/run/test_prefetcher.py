@@ -13,30 +13,40 @@ from plans import PlanBuilder
 from asyncstate.model.event import ChunkFinished, ChunkStarted, PrefetchEnded, PrefetchStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
-from asyncstate.run.dispatch import Fetch, Fetched
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.machine import Machine
-from asyncstate.run.prefetcher import PrefetchQueue, nodes_needed
+from asyncstate.run.prefetcher import Fetch, Fetched, Prefetcher, PrefetchQueue, nodes_needed
 
 KINDS = ["require", "watch", "onchanges", "onfail", "prereq", "require_any", "onfail_any"]
 DONE, CHANGED, FAILED = Outcome(True, False), Outcome(True, True), Outcome(False, False)
 
 
-def fakes(fetcher=None, fetches=()):
-    fake = usual_fakes()
-    fake.to_fetch = list(fetches)
-    fake.fetched, fake.active, fake.most = [], 0, 0
+class Fetcher:
+    """Fetches by a function; ``fetched`` are the chunks of the fetches, ``most`` is how many ran at once."""
 
-    async def fetch(fetches):
-        fake.fetched += [each.chunk for each in fetches]
-        fake.active += 1
-        fake.most = max(fake.most, fake.active)
+    def __init__(self, function):
+        self.function = function or brings
+        self.fetched, self.active, self.most, self.forgotten = [], 0, 0, 0
+
+    def announce_to(self, announced):
+        self.announced = announced
+
+    async def fetch(self, fetches):
+        self.fetched += [each.chunk for each in fetches]
+        self.active += 1
+        self.most = max(self.most, self.active)
         try:
-            return await (fetcher or brings)(fetches)
+            return await self.function(fetches)
         finally:
-            fake.active -= 1
+            self.active -= 1
 
-    fake.fetcher = fetch
+    async def forget(self):
+        self.forgotten += 1
+
+
+def fakes(function=None, fetches=()):
+    fake = usual_fakes()
+    fake.fetches, fake.fetcher = fetches, Fetcher(function)
     return fake
 
 
@@ -45,14 +55,16 @@ async def brings(fetches):
     return Fetched("fetched")
 
 
-def run(plan, dispatch, act=None, **options):
+def run(plan, dispatch, act=None, *, places=2, **options):
     """Run a plan on a virtual clock; return its report and its events."""
-    dispatch.test = options.get("test", False)
     events = []
-    chosen = RunOptions(run_id="r", **{"prefetch": 2, **options})
-    report, _ = run_engine(
-        lambda clock: Engine(plan, dispatch, chosen, [events.append], clock=clock, fetcher=dispatch), act
-    )
+    chosen = RunOptions(run_id="r", **options)
+
+    def ahead(machine, announcer, log_fields):
+        fetcher, fetches = dispatch.fetcher, dispatch.fetches
+        return Prefetcher(machine, fetcher, fetches, places=places, announcer=announcer, log_fields=log_fields)
+
+    report, _ = run_engine(lambda clock: Engine(plan, dispatch, chosen, [events.append], clock=clock, ahead=ahead), act)
     return report, events
 
 
@@ -81,7 +93,7 @@ def test_a_state_does_not_wait_for_its_fetch_here_and_none_starts_after_it():
     fetches = [Fetch(0, "x.fetch"), Fetch(2, "x.fetch")]
     fake = fakes(fetches=fetches)
     _, events = run(plan, fake)
-    assert fake.fetched == [2]
+    assert fake.fetcher.fetched == [2]
     assert story(events)[2:] == ["start slow", "fetch later", "end slow", "start later", "end later", "fetched later"]
     assert [event.result for event in events if isinstance(event, PrefetchEnded)] == ["cancelled"]
 
@@ -91,18 +103,9 @@ def test_no_more_run_at_once_than_there_are_places():
     for number in range(9):
         builder.chunk(f"c{number}", require=["slow"])
     fake = fakes(fetches=[Fetch(number + 1, "x.fetch") for number in range(9)])
-    run(builder.build(), fake, prefetch=3)
-    assert fake.most == 3
-    assert fake.fetched == list(range(1, 10))
-
-
-@pytest.mark.parametrize("options", [{"test": True}, {"prefetch": 0}])
-def test_a_dry_run_fetches_nothing(options):
-    plan = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 5}).chunk("user", require=["slow"]).build()
-    fake = fakes(fetches=[Fetch(1, "x.fetch")])
-    _, events = run(plan, fake, **options)
-    assert not fake.fetched
-    assert not any(isinstance(event, PrefetchStarted) for event in events)
+    run(builder.build(), fake, places=3)
+    assert fake.fetcher.most == 3
+    assert fake.fetcher.fetched == list(range(1, 10))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,7 @@ def test_nothing_is_fetched_for_a_state_that_is_known_not_to_run(kind, target, f
     plan = builder.chunk("user", **requisites).build()
     fake = fakes(fetches=[Fetch(2, "x.fetch")])
     run(plan, fake)
-    assert fake.fetched == ([2] if fetched else [])
+    assert fake.fetcher.fetched == ([2] if fetched else [])
 
 
 def test_a_fetch_ends_when_its_state_turns_out_not_to_run():
@@ -149,10 +152,10 @@ def test_a_fetch_that_is_too_early_starts_again_when_its_topic_is_announced():
     async def wait(name, seconds):
         await asyncio.sleep(seconds / 2)
         assert len(came) == 1
-        thread = threading.Thread(target=fake.announced, args=("lists",))
+        thread = threading.Thread(target=fake.fetcher.announced, args=("lists",))
         thread.start()
         thread.join()
-        fake.announced("others")
+        fake.fetcher.announced("others")
         await asyncio.sleep(seconds / 2)
         return row(name)
 
@@ -174,7 +177,7 @@ def test_what_goes_together_is_not_fetched_once_the_first_member_does_the_work_o
     builder = PlanBuilder().chunk("first", "test.wait", args={"seconds": 5}).chunk("second")
     fake = fakes(fetches=[Fetch(number, "x.fetch", together=together) for number in (0, 1)])
     run(with_transactions(builder.group("first", "second").build()), fake, concurrency=1)
-    assert fake.fetched == fetched
+    assert fake.fetcher.fetched == fetched
 
 
 def test_fetches_that_were_too_early_do_not_start_again_once_their_transaction_has_begun():
@@ -190,12 +193,12 @@ def test_fetches_that_were_too_early_do_not_start_again_once_their_transaction_h
     async def wait(name, seconds):
         await asyncio.sleep(seconds)
         if name == "first":
-            fake.announced("lists")
+            fake.fetcher.announced("lists")
             await asyncio.sleep(seconds)
         return row(name)
 
     run(with_transactions(builder.group("first", "second").build()), fake, concurrency=1)
-    assert fake.fetched == [1, 2]
+    assert fake.fetcher.fetched == [1, 2]
 
 
 def test_fetches_of_one_transaction_go_together_and_those_of_one_function_after_each_other():
@@ -210,9 +213,9 @@ def test_fetches_of_one_transaction_go_together_and_those_of_one_function_after_
         return await brings(fetches)
 
     fake = fakes(fetch, [Fetch(number, "x.fetch", together=True) for number in (1, 2, 3, 4)])
-    run(plan, fake, prefetch=4)
+    run(plan, fake, places=4)
     assert calls == [[1, 2], [3], [4]]
-    assert fake.most == 1
+    assert fake.fetcher.most == 1
 
 
 def test_a_cancelled_run_cancels_its_fetches_and_reports_it():
@@ -228,7 +231,7 @@ def test_a_cancelled_run_cancels_its_fetches_and_reports_it():
     fake = fakes(fetch, [Fetch(1, "x.fetch")])
     report, events = run(plan, fake, (3, "cancel", "enough"))
     assert ends == ["ended"]
-    assert fake.forgotten == 1
+    assert fake.fetcher.forgotten == 1
     assert report.cancelled == "enough"
     assert [event.result for event in events if isinstance(event, PrefetchEnded)] == ["cancelled"]
 
@@ -299,12 +302,12 @@ def test_rows_are_the_same_with_and_without(data, width, places):
             and plan.chunks[chunk].tag not in fake.rows
         )
 
-    without, _ = run(plan, fakes(), concurrency=width, prefetch=0)
+    without, _ = run(plan, fakes(), concurrency=width)
     fake = fakes(fetch, fetches)
-    beside, events = run(plan, fake, concurrency=width, prefetch=places)
+    beside, events = run(plan, fake, places=places, concurrency=width)
     if width == 1 or not any(chunk.args.get("failhard") for chunk in plan.chunks):
         assert plain(beside) == plain(without)
-    assert fake.most <= places
-    assert fake.active == 0
+    assert fake.fetcher.most <= places
+    assert fake.fetcher.active == 0
     said = [type(event) for event in events if isinstance(event, (PrefetchStarted, PrefetchEnded))]
     assert said.count(PrefetchStarted) == said.count(PrefetchEnded)

@@ -21,8 +21,6 @@ class FakeDispatch:
 
     ``test`` is given to functions that ask for it: whether this call is a dry run. ``log`` has what was called, in
     order; ``groups`` the members of groups. ``supervisor`` and ``rows`` are what the scheduler gave.
-    It is a `Fetcher`, too: ``to_fetch`` is what can be fetched ahead, ``fetcher`` a function for it, ``announced`` what
-    starts a fetch again, ``forgotten`` how often that was cleared.
     """
 
     def __init__(self, *, test=False, **functions):
@@ -32,7 +30,6 @@ class FakeDispatch:
         self.log = []
         self.groups = []
         self.notices, self.warnings = [], []
-        self.to_fetch, self.fetcher, self.announced, self.forgotten = [], None, None, 0
         self.supervisor = self.rows = self.plan = None
 
     async def _nop(self, name):
@@ -54,18 +51,6 @@ class FakeDispatch:
 
     def findings(self):
         return Findings(self.notices, self.warnings)
-
-    def announce_to(self, announced):
-        self.announced = announced
-
-    def fetches(self):
-        return self.to_fetch
-
-    async def fetch(self, fetches):
-        return await self.fetcher(fetches)
-
-    async def forget(self):
-        self.forgotten += 1
 
     @contextmanager
     def begin(self, supervisor, rows, elsewhere):

@@ -14,7 +14,7 @@ from asyncstate.logs import get_logger
 from asyncstate.model.chunk import MOD_PREFETCH, has_slot
 from asyncstate.prefetch import Prefetched
 from asyncstate.process.ending import reaper
-from asyncstate.run.dispatch import Fetch, Fetched
+from asyncstate.run.prefetcher import Fetch, Fetched
 
 if TYPE_CHECKING:
     import logging
@@ -77,7 +77,7 @@ def _fetch(chunk: LowChunk, declared: Mapping[str, Any]) -> Fetch:
     )
 
 
-class Ahead:
+class Offers:
     """Calls the prefetch functions of one run; a `Fetcher`. ``prefetched`` is how states find the results.
 
     Nothing is fetched for chunks for which ``is_over`` is true: they ended in an earlier run.

@@ -70,7 +70,8 @@ class Caller:
     """Calls state functions and hooks for one run. ``running`` is the view of its rows that they get.
 
     ``mock`` replaces every state function by one that does nothing; conditions are evaluated, as in Salt.
-    ``prefetched`` holds the prefetches of the run; None if there are none.
+    ``prefetched`` holds the prefetches of the run; None if there are none. ``misused`` gets the chunks whose arguments
+    their functions never accept.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Caller:
         mock: bool = False,
         watch: LoopWatch | None = None,
         prefetched: Prefetched | None = None,
+        misused: set[int],
     ) -> None:
         self.host = host
         self.test = test
@@ -98,8 +100,7 @@ class Caller:
         self._folder_strands: defaultdict[str, Strand] = defaultdict(Strand)
         self._function_strands: defaultdict[str, Strand] = defaultdict(partial(Strand, of_function=True))
         self._prefetched = prefetched
-        self.misused: set[int] = set()
-        """The chunks whose arguments their functions never accept, whatever other states do."""
+        self._misused = misused
 
     # looking up
 
@@ -252,7 +253,7 @@ class Caller:
     ) -> Any:
         given = low["name"]
         if given and not isinstance(given, str):
-            self.misused.add(chunk.index)
+            self._misused.add(chunk.index)
             what = f"is not formed as a string, but is a {type(given).__name__}"
             return unverified_row(given, f"ID '{given}' in SLS '{low.get('__sls__')}' {what}\n")
         umask = None
@@ -261,7 +262,7 @@ class Caller:
             try:
                 umask = int(str(text), 8)
             except ValueError:
-                self.misused.add(chunk.index)
+                self._misused.add(chunk.index)
                 return unverified_row(given, f"Invalid umask: {text}\n")
         name = f"{chunk.state}.{low['fun']}"
         if function is None:
@@ -271,7 +272,7 @@ class Caller:
             # The arguments of a state need not fit its mod_watch.
             args, kwargs = bind(function, low, lenient=low["fun"] == MOD_WATCH)
         except ArgumentError as error:
-            self.misused.add(chunk.index)
+            self._misused.add(chunk.index)
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
             return make(given, _argument_error_text(error))
         context = self.context(work.node, chunk, low, kwargs, check=work.kind is _CHECK)
@@ -404,7 +405,7 @@ class Caller:
 
         wrong = wrong_use(meant.func, low, error)
         if wrong:
-            self.misused.add(chunk.index)
+            self._misused.add(chunk.index)
         said = wrong or cause_in_words(error)
         return failed_row(chunk.name, said) if said else None
 

@@ -31,6 +31,7 @@ from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import STATE_RAN
 from asyncstate.model.walk import edges_through, stands_for
 from asyncstate.pattern import lazy_pattern
+from asyncstate.run.delegating_dispatch import DelegatingDispatch
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import sub_states
 from asyncstate.value import Value
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.model.result import Row
+    from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.machine import Work
 
 _KEEP_CONTENT = frozenset({"file.directory", "user.present"})
@@ -137,11 +139,19 @@ def _is_repository(path: str) -> bool:
     return any(os.path.lexists(f"{path}/{name}") for name in (".git", "HEAD"))
 
 
-class Foresight:
-    """Completes the rows of a dry run. ``touched`` returns the footprints of the chunks; called at most once."""
+class Foresight(DelegatingDispatch):
+    """Completes the rows of a dry run by ``inner``; a `Dispatch`.
 
-    def __init__(self, plan: Plan, touched: Callable[[], Awaitable[Touched]]) -> None:
+    ``touched`` returns the footprints of the chunks; called at most once. ``misused``: chunks whose arguments no
+    function takes. They fail in any case.
+    """
+
+    def __init__(
+        self, plan: Plan, inner: Dispatch, touched: Callable[[], Awaitable[Touched]], misused: Container[int] = ()
+    ) -> None:
+        super().__init__(inner)
         self._plan = plan
+        self._misused = misused
         self._find_touched = touched
         self._finding = anyio.Lock()
         self._touched: Touched | None = None
@@ -152,15 +162,10 @@ class Foresight:
         self._below: dict[Place, list[_Change]] = {}
         self._kinds = _Kinds()
 
-    async def completed(
-        self, work: Work, chunk: LowChunk, running: Awaitable[Row], misused: Container[int] = ()
-    ) -> Row:
-        """Return the row of a chunk that runs, marked as uncertain if earlier states may change it.
-
-        ``misused``: chunks whose arguments no function takes. They fail in any case.
-        """
-        row = await running
-        if work.kind not in _CALLED or chunk.index in misused:
+    async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
+        """Run a chunk and return its row, marked as uncertain if earlier states may change it."""
+        row = await self._inner.run_chunk(work, chunk)
+        if work.kind not in _CALLED or chunk.index in self._misused:
             return row
         if row.get(STATE_RAN, True) and not (self._to_change and self._enter_refusal(chunk, row)):
             await self._look_ahead(chunk, row)

@@ -29,7 +29,7 @@ from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_retry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Coroutine
+    from collections.abc import Callable, Coroutine
 
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
@@ -56,7 +56,6 @@ class Invoker:
         self.test: bool = caller.test
         self._supervisor = supervisor
         self._caller = caller
-        self.misused: Container[int] = self._caller.misused
         self._checks: dict[int, Row] = {}
         self._initialised: set[str] = set()
         self._init_locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)

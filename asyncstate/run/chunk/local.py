@@ -12,16 +12,14 @@ from asyncstate.run.dispatch import Findings, ModuleTraits
 from asyncstate.run.rows import RunningView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Coroutine, Iterator, Mapping
 
-    from asyncstate.compile.planning import Touched
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedModule
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
-    from asyncstate.run.chunk.foresight import Foresight
     from asyncstate.run.dispatch import SharedWork, Supervisor
     from asyncstate.run.event_loop import LoopWatch
     from asyncstate.run.machine import Work
@@ -31,8 +29,8 @@ class LocalDispatch:
     """Runs the chunks of one run of ``plan``; a `Dispatch`.
 
     ``test`` makes it a dry run; with ``mock`` no state function is called. ``watch``, if given, finds the functions
-    that hold up the event loop. ``prefetched`` holds the prefetches for states. With ``touched``, which returns the
-    footprints of chunks, a dry run takes account of the changes of earlier states.
+    that hold up the event loop. ``prefetched``, set before the run begins, holds the prefetches for states. ``misused``
+    are the chunks whose arguments their functions never accept, whatever other states do.
     """
 
     def __init__(
@@ -43,21 +41,15 @@ class LocalDispatch:
         test: bool = False,
         mock: bool = False,
         watch: LoopWatch | None = None,
-        prefetched: Prefetched | None = None,
-        touched: Callable[[], Touched] | None = None,
     ) -> None:
         self.watch = watch
         self._plan = plan
         self._host = host
         self._test = test
         self._mock = mock
-        self._prefetched = prefetched
+        self.prefetched: Prefetched | None = None
+        self.misused: set[int] = set()
         self._invoker: Invoker
-        self._foresight: Foresight | None = None
-        if test and not mock and touched is not None:
-            from asyncstate.run.chunk.foresight import Foresight  # noqa: PLC0415 - only dry runs look ahead
-
-            self._foresight = Foresight(plan, lambda: host.workers.run(touched))
 
     def module_traits(self) -> dict[str, ModuleTraits]:
         """Import the state modules of the plan and return their declarations."""
@@ -78,7 +70,8 @@ class LocalDispatch:
             test=self._test,
             mock=self._mock,
             watch=self.watch,
-            prefetched=self._prefetched,
+            prefetched=self.prefetched,
+            misused=self.misused,
         )
         self._invoker = Invoker(self._plan, supervisor, caller)
         with self.watch or nullcontext():
@@ -86,10 +79,7 @@ class LocalDispatch:
 
     def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Call the state function of a chunk, as its verdict says, and return its row."""
-        running = self._invoker.run_chunk(work, chunk)
-        if self._foresight is None:
-            return running
-        return self._foresight.completed(work, chunk, running, self._invoker.misused)
+        return self._invoker.run_chunk(work, chunk)
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Accept the row of an earlier run."""

@@ -9,8 +9,8 @@ from plans import PlanBuilder
 
 from asyncstate import prefetch
 from asyncstate.errors import CommandExecutionError, NotYet, RunCancelled
-from asyncstate.run.chunk.ahead import Ahead, offered
-from asyncstate.run.dispatch import Fetch, Fetched
+from asyncstate.run.chunk.ahead import Offers, offered
+from asyncstate.run.prefetcher import Fetch, Fetched
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def fetched(host, function, *, args=None, together=False):
     plan = PlanBuilder().chunk("a", args=args or {}).build()
 
     async def fetch():
-        ahead = Ahead(plan, host, lambda _: None)
+        ahead = Offers(plan, host, lambda _: None)
         try:
             return await ahead.fetch([Fetch(0, "x.fetch", {"url": "u"}, together=together)])
         finally:

@@ -31,23 +31,34 @@ def pair(first, second, *, first_function="file.managed", second_function="file.
     return plan, Touched([first, second], {})
 
 
-def second_row(planned, first, second, kind=NodeKind.CHUNK, verdict=Verdict.MET):
-    plan, touched = planned
+class Rows:
+    """A dispatch that returns these rows."""
 
-    async def returned(value):
-        return value
+    def __init__(self, rows):
+        self.rows = rows
+
+    async def run_chunk(self, work, chunk):
+        return self.rows[chunk.index]
+
+
+def last_row(plan, touched, *rows, kind=NodeKind.CHUNK, verdict=Verdict.MET):
+    """The last of the rows of a plan's states; ``kind`` and ``verdict`` are its own."""
 
     async def looked_up():
         return touched
 
-    async def both():
-        foresight = Foresight(plan, looked_up)
-        for index, (chunk, value) in enumerate(zip(plan.chunks, (first, second), strict=True)):
-            work = Work(index, NodeKind.CHUNK if index == 0 else kind, index, verdict if index else Verdict.MET)
-            last = await foresight.completed(work, chunk, returned(value))
-        return last
+    async def completed():
+        foresight = Foresight(plan, Rows(rows), looked_up)
+        for chunk in plan.chunks[:-1]:
+            await foresight.run_chunk(Work(chunk.index, NodeKind.CHUNK, chunk.index), chunk)
+        last = plan.chunks[-1]
+        return await foresight.run_chunk(Work(last.index, kind, last.index, verdict), last)
 
-    return asyncio.run(both())
+    return asyncio.run(completed())
+
+
+def second_row(planned, first, second, **last):
+    return last_row(*planned, first, second, **last)
 
 
 @pytest.mark.parametrize("second", ["user:app", "service:app", "path:/etc/app.conf"])
@@ -176,33 +187,19 @@ def test_all_states_that_are_to_change_are_named():
     builder = PlanBuilder().chunk("a", name="one").chunk("b", require=["a"])
     plan = builder.chunk("c", require=["a", "b"]).build()
     touched = Touched([WRITES, WRITES, READS], {})
-
-    async def rows():
-        foresight = Foresight(plan, lambda: _value(touched))
-        for chunk, value in zip(plan.chunks, (row(None), row(None), row(False)), strict=True):
-            last = await foresight.completed(Work(chunk.index, NodeKind.CHUNK, chunk.index), chunk, _value(value))
-        return last["comment"]
+    last = last_row(plan, touched, row(None), row(None), row(False))
 
     said = "This cannot be told before s.a and s.b have run, which change /nonexistent/of/tests/x. Now: as it is"
-    assert asyncio.run(rows()) == said
+    assert last["comment"] == said
 
 
 def test_states_between_two_do_not_part_them():
     builder = PlanBuilder().chunk("a").chunk("between", require=["a"]).set("all", "between")
     plan = builder.chunk("b", require=["all"]).build()
     touched = Touched([WRITES, Footprint(), READS], {})
+    last = last_row(plan, touched, row(None), row(True), row(False))
 
-    async def rows():
-        foresight = Foresight(plan, lambda: _value(touched))
-        for chunk, value in zip(plan.chunks, (row(None), row(True), row(False)), strict=True):
-            last = await foresight.completed(Work(chunk.index, NodeKind.CHUNK, chunk.index), chunk, _value(value))
-        return last
-
-    assert asyncio.run(rows())["result"] is None
-
-
-async def _value(value):
-    return value
+    assert last["result"] is None
 
 
 @pytest.mark.parametrize("first", [row(True), row(False)])
@@ -377,25 +374,14 @@ def test_what_a_state_is_about_is_named_and_not_its_backup():
 
 def test_footprints_are_looked_up_only_if_they_matter():
     plan, _ = pair(WRITES, READS)
-
-    async def rows():
-        foresight = Foresight(plan, None)
-        for value in (row(True), row(False)):
-            work = Work(0, NodeKind.CHUNK, 0)
-            assert await foresight.completed(work, plan.chunks[0], _value(value)) is value
-
-    asyncio.run(rows())
+    failed = row(False)
+    assert last_row(plan, None, row(True), failed) is failed
 
 
 @pytest.mark.parametrize(("result", "told"), [(True, True), (False, False)])
 def test_only_a_failure_needs_unknown_effects_through_other_states(result, told):
     plan = PlanBuilder().chunk("a", "cmd.run").chunk("between", require=["a"]).chunk("b", require=["between"]).build()
     touched = Touched([Footprint(unknown="a script"), Footprint(), READS], {})
+    last = last_row(plan, touched, row(None), row(True), row(result))
 
-    async def last_row():
-        foresight = Foresight(plan, lambda: _value(touched))
-        for chunk, value in zip(plan.chunks, (row(None), row(True), row(result)), strict=True):
-            last = await foresight.completed(Work(chunk.index, NodeKind.CHUNK, chunk.index), chunk, _value(value))
-        return last
-
-    assert (asyncio.run(last_row())["result"] is result) is told
+    assert (last["result"] is result) is told
