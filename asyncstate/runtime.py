@@ -23,13 +23,13 @@ import msgspec
 from asyncstate.config import Settings
 from asyncstate.config.values import checked
 from asyncstate.dunders.context import CancelToken, blocking, thread_token
+from asyncstate.guard.event_loop import LoopAffinity, loop_bound
 from asyncstate.load.folders import require_trusted_plugins
 from asyncstate.planner import Planner
 from asyncstate.process.ending import reaper, release
 from asyncstate.process.lineage import ThreadChildren, ticks
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.run.event_loop import LoopAffinity, loop_bound
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
+    from asyncstate.guard.lock import RunLock
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from asyncstate.run.handle import Run
     from asyncstate.run.keeping import PlanRecords
     from asyncstate.run.keywords import RunKeywords
-    from asyncstate.run.lock import RunLock
     from asyncstate.services import Embedding
     from asyncstate.sources.fileclient import FileClient
 
@@ -106,7 +106,7 @@ class StateRuntime:
 
     async def __aexit__(self, *_error: object) -> None:
         """Cancel all active runs, wait for their end and that of cut-off calls, and release the event loop."""
-        from asyncstate.run.lock import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
+        from asyncstate.guard.lock import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
 
         try:
             for run in tuple(self._runs):
@@ -153,8 +153,8 @@ class StateRuntime:
 
     def _open_on_loop(self) -> None:
         # Modules that a run needs are imported here, in a thread: an import on the loop would block it.
-        for name in ("assembly", "handle", "lock"):
-            import_module(f"asyncstate.run.{name}")
+        for name in ("run.assembly", "run.handle", "guard.lock"):
+            import_module(f"asyncstate.{name}")
         self._open()
 
     def _open(self) -> None:
@@ -473,7 +473,7 @@ class StateRuntime:
     async def _compile_and_run(
         self, planned: Callable[[], Awaitable[Plan]], lock: bool | None, wait: float, options: RunKeywords
     ) -> RunReport:
-        from asyncstate.run.lock import import_backend  # noqa: PLC0415 - programs that only compile never run
+        from asyncstate.guard.lock import import_backend  # noqa: PLC0415 - programs that only compile never run
 
         self._affinity.require("StateRuntime.apply or single")
         test = options.get("test")
@@ -498,7 +498,7 @@ class StateRuntime:
     def _run_lock(
         self, lock: bool | None, wait: float, *, test: bool, outlast: bool
     ) -> AbstractAsyncContextManager[RunLock | None]:
-        from asyncstate.run.lock import RunLock  # noqa: PLC0415 - programs that only compile never run
+        from asyncstate.guard.lock import RunLock  # noqa: PLC0415 - programs that only compile never run
 
         wanted = not test if lock is None else lock
         return RunLock(self._lock_dir, wait=wait, outlast=outlast) if wanted else nullcontext()

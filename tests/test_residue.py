@@ -20,10 +20,10 @@ from asyncstate import filesystem, residue
 from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import LockHeld, PathRefused, ResumeRefused, RunCancelled
 from asyncstate.filesystem.replacement import Replacement
+from asyncstate.guard.lock import RunLock, clear_cut_off, clear_residue
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import look_at, start
-from asyncstate.run.lock import RunLock, clear_cut_off, clear_residue
 
 KILLED = """
 import os, signal, subprocess, sys
@@ -31,7 +31,7 @@ from asyncstate import filesystem, residue
 from asyncstate.dunders.context import CancelToken
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import start
-from asyncstate.run.lock import RunLock
+from asyncstate.guard.lock import RunLock
 cache, tree = sys.argv[1:]
 null = subprocess.DEVNULL
 with RunLock(cache):
@@ -153,7 +153,7 @@ KILLED_COPY = """
 import os, signal, sys
 from asyncstate import filesystem
 from asyncstate.filesystem import trees
-from asyncstate.run.lock import RunLock
+from asyncstate.guard.lock import RunLock
 cache, made = sys.argv[1:]
 def die(*_args, **_options):
     os.kill(os.getpid(), signal.SIGKILL)

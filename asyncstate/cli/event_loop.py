@@ -29,9 +29,9 @@ from asyncstate.cli.interrupts import (
     waking,
 )
 from asyncstate.errors import ConfigError
+from asyncstate.guard.event_loop import Timer
 from asyncstate.logs import get_logger
 from asyncstate.process.descriptors import spare_memory
-from asyncstate.run.event_loop import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

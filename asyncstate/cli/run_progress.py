@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.cli.event_loop import ended_by_signals
-from asyncstate.run.event_loop import Timer
+from asyncstate.guard.event_loop import Timer
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

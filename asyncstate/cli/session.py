@@ -174,7 +174,7 @@ class Session:
             raise AsyncStateError(why)
         if self.settings.test or self.options.get("mock") or self.options.get("unlocked"):
             return run_on(self.settings.event_loop, lambda: self._run(planned))
-        from asyncstate.run.lock import RunLock
+        from asyncstate.guard.lock import RunLock
 
         wait = self.options.get("wait") or 0.0
         outlast = self.options.get("resume") is not None and not self.options.get("force")

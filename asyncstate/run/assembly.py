@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ConfigError, meant_for_program
+from asyncstate.guard.event_loop import LoopWatch
 from asyncstate.model.chunk import MOD_PREFETCH
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.engine import Engine
-from asyncstate.run.event_loop import LoopWatch
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

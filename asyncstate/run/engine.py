@@ -19,13 +19,13 @@ import anyio
 import anyio.lowlevel
 
 from asyncstate.errors import LoaderError
+from asyncstate.guard.event_loop import Timer
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, out_of_time, was_held_back
 from asyncstate.redact import Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
-from asyncstate.run.event_loop import Timer
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.recorder import Announcer, Recorder

@@ -14,9 +14,9 @@ import anyio
 
 from asyncstate.config.values import checked
 from asyncstate.filesystem.replacement import UNSYNCED
+from asyncstate.guard.event_loop import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
+from asyncstate.guard.lock import RunLock, clear_cut_off, import_backend, is_anything_cut_off
 from asyncstate.model.result import GAVE_UP
-from asyncstate.run.event_loop import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
-from asyncstate.run.lock import RunLock, clear_cut_off, import_backend, is_anything_cut_off
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from asyncstate.guard.event_loop import LoopAffinity
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.result import Row, RunReport
     from asyncstate.run.engine import Engine
-    from asyncstate.run.event_loop import LoopAffinity
 
 
 class Feed:
@@ -255,7 +255,7 @@ class Run:
         try:
             await self._engine.run()
             if written := self._host.shared.pop(UNSYNCED, None):
-                from asyncstate.run.durability import sync  # noqa: PLC0415 - many runs write no new file
+                from asyncstate.guard.durability import sync  # noqa: PLC0415 - many runs write no new file
 
                 await self._host.workers.run(sync, written)
         finally:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from asyncstate.guard.event_loop import unwind
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.event import PrefetchEnded, PrefetchStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.walk import stands_for
 from asyncstate.run.dispatch import GRACE
-from asyncstate.run.event_loop import unwind
 from asyncstate.run.outcomes import DECIDING
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def _where(error: BaseException) -> str:
     return "" if trace is None else f", at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
 
 
-_OWN = ("asyncstate.run.", "asyncstate.load.")
+_OWN = ("asyncstate.run.", "asyncstate.load.", "asyncstate.guard.")
 _EXCEPTION = "An exception occurred in this state: "
 
 

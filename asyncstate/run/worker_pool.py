@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from asyncstate.guard.event_loop import Timer, close_task, unwind
 from asyncstate.model.event import ChunkRetried
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, Outcome
 from asyncstate.process.descriptors import places
 from asyncstate.run.dispatch import GRACE
-from asyncstate.run.event_loop import Timer, close_task, unwind
 from asyncstate.run.in_flight import LONG, InFlight
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from asyncstate.cli import main
-from asyncstate.run.lock import RunLock
+from asyncstate.guard.lock import RunLock
 
 TREE = {
     "same.sls": "a:\n  test.nop: []\n",

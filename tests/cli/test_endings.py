@@ -264,7 +264,7 @@ def test_where_too_few_descriptors_are_allowed_nothing_begins(many):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_waiting_for_another_run(site, number):
-    from asyncstate.run.lock import RunLock
+    from asyncstate.guard.lock import RunLock
 
     with RunLock(str(site.cache)), site.begin("--wait", "600") as process:
         assert process.stderr.readline().startswith("waiting")

@@ -14,8 +14,8 @@ import time
 import pytest
 
 from asyncstate.errors import LockHeld
+from asyncstate.guard.lock import RunLock
 from asyncstate.model.event import ChunkFinished, ChunkStarted
-from asyncstate.run.lock import RunLock
 
 
 class Crowd:
@@ -258,7 +258,7 @@ def test_a_lock_names_its_holder_and_can_be_waited_for(tmp_path):
         pass
 
 
-HOLD = "import sys\nfrom asyncstate.run.lock import RunLock\nwith RunLock(sys.argv[1]):\n    print('held', flush=True)\n    sys.stdin.readline()\n"
+HOLD = "import sys\nfrom asyncstate.guard.lock import RunLock\nwith RunLock(sys.argv[1]):\n    print('held', flush=True)\n    sys.stdin.readline()\n"
 
 
 @contextlib.contextmanager

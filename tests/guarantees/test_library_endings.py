@@ -17,9 +17,9 @@ from typing import NamedTuple
 import pytest
 from cut_site import COMPILING, Site, table
 
+from asyncstate.guard.event_loop import LOOP_CLOSED, PROGRAM_ENDED
 from asyncstate.journal.store import Journal
 from asyncstate.model.result import GAVE_UP
-from asyncstate.run.event_loop import LOOP_CLOSED, PROGRAM_ENDED
 
 PROGRAM = Path(sys.executable).with_name("asyncstate")
 DRIVER = Path(__file__).parents[1] / "support" / "ending_program.py"

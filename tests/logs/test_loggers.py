@@ -177,7 +177,7 @@ def test_own_name(module, name):
         ("salt.loaded.int.modules.daisy", "modules.daisy"),
         ("salt.loaded.ext.states.daisy", "states.daisy"),
         ("urllib3.pool", "urllib3.pool"),
-        ("asyncstate.run.durability", "asyncstate.run.durability"),
+        ("asyncstate.guard.durability", "asyncstate.guard.durability"),
     ],
 )
 def test_configured_logger(configured, name):

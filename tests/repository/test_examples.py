@@ -16,8 +16,8 @@ import pytest
 from aiohttp import web
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.guard.lock import RunLock
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted, decode_event
-from asyncstate.run.lock import RunLock
 
 
 @pytest.fixture

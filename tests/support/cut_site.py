@@ -455,7 +455,7 @@ class Site:
     def is_free(self) -> bool:
         """Whether another run can begin."""
         from asyncstate.errors import LockHeld
-        from asyncstate.run.lock import RunLock
+        from asyncstate.guard.lock import RunLock
 
         try:
             with RunLock(str(self.cache)):

@@ -26,7 +26,7 @@ class UnderWay:
 
     def running(self, concurrent: bool = False) -> Answer:
         """Return the run that holds the lock."""
-        from asyncstate.run.lock import RunLock
+        from asyncstate.guard.lock import RunLock
 
         holder = None if concurrent else RunLock(self._settings.cachedir).holder()
         if holder is None:

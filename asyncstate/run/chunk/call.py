@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.dunders.context import Additions
+    from asyncstate.guard.event_loop import LoopWatch
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
     from asyncstate.run.dispatch import Supervisor
-    from asyncstate.run.event_loop import LoopWatch
     from asyncstate.run.machine import Work
     from asyncstate.run.rows import RunningView
 

@@ -14,6 +14,7 @@ from asyncstate.run.rows import RunningView
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator, Mapping
 
+    from asyncstate.guard.event_loop import LoopWatch
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedModule
     from asyncstate.model.chunk import LowChunk
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
     from asyncstate.run.dispatch import SharedWork, Supervisor
-    from asyncstate.run.event_loop import LoopWatch
     from asyncstate.run.machine import Work
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Self
 
+from asyncstate.guard.event_loop import Timer
 from asyncstate.run.dispatch import GRACE
-from asyncstate.run.event_loop import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

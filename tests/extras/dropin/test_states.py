@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from asyncstate.run.lock import RunLock
+from asyncstate.guard.lock import RunLock
 
 
 def test_what_was_requested_is_kept_run_and_forgotten(root, salt_call):

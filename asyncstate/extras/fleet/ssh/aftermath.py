@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from asyncstate import filesystem
-from asyncstate.run.lock import end_residue
+from asyncstate.guard.lock import end_residue
 
 _LOCK_DIR: Final = "lock_dir"
 

@@ -18,11 +18,11 @@ from asyncstate.extras.fleet.host.partition import host_plan
 from asyncstate.extras.fleet.host.station import Kept
 from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.protocol import Offer, Options
+from asyncstate.guard.lock import RunLock
 from asyncstate.journal.entry import UNDER_WAY, RunEntry
 from asyncstate.journal.store import Journal
 from asyncstate.report.recorded import RecordedReport
 from asyncstate.run.earlier_runs import PastRun
-from asyncstate.run.lock import RunLock
 from asyncstate.runtime import StateRuntime
 
 DB = """
@@ -275,7 +275,7 @@ async def test_a_run_that_is_under_way_does_not_begin_anew(settings):
 
 
 async def test_a_part_that_waits_for_another_run_on_its_host_ends_when_it_is_stopped(settings, out, caplog):
-    caplog.set_level("INFO", "asyncstate.run.lock")
+    caplog.set_level("INFO", "asyncstate.guard.lock")
     own = settings["db1"]
     world = World({"db1": own})
     async with RunLock(own.cachedir):

@@ -8,7 +8,7 @@ import pytest
 
 from asyncstate.extras.fleet.protocol import Options
 from asyncstate.extras.fleet.ssh import aftermath
-from asyncstate.run.lock import RunLock
+from asyncstate.guard.lock import RunLock
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -7,7 +7,7 @@ import pytest
 
 from asyncstate.errors import LockHeld
 from asyncstate.extras.fleet.protocol import Options
-from asyncstate.run.lock import RunLock
+from asyncstate.guard.lock import RunLock
 
 
 async def test_a_run_waits_for_the_lock_of_other_runs_on_the_host_and_names_its_holder(place):

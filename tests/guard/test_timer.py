@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from fake_host import run_virtual
 
-from asyncstate.run.event_loop import Timer
+from asyncstate.guard.event_loop import Timer
 
 
 def calls_of(seconds, length, *, repeat=False, error=False):

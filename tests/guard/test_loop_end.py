@@ -11,10 +11,10 @@ from importlib.util import find_spec
 import pytest
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.guard.event_loop import LOOP_CLOSED, LoopEnd, loop_bound
+from asyncstate.guard.lock import RunLock
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.process.ending import reaper
-from asyncstate.run.event_loop import LOOP_CLOSED, LoopEnd, loop_bound
-from asyncstate.run.lock import RunLock
 
 LOOPS = ["asyncio", pytest.param("uvloop", marks=pytest.mark.skipif(not find_spec("uvloop"), reason="needs uvloop"))]
 
@@ -132,7 +132,7 @@ def test_work_whose_loop_is_closed_is_cut_off_and_gives_back_its_lock(loop, tmp_
 def test_a_program_that_ends_waits_for_a_loop_in_a_daemon_thread():
     program = (
         "import asyncio, threading\n"
-        "from asyncstate.run.event_loop import LoopEnd\n"
+        "from asyncstate.guard.event_loop import LoopEnd\n"
         "async def main():\n"
         "    left = asyncio.Event()\n"
         "    end = LoopEnd(lambda: print('closed'), left.set)\n"

@@ -12,9 +12,9 @@ from fake_host import FakeHost, local_engine
 from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.guard.event_loop import LoopWatch
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.event import RunFinished
-from asyncstate.run.event_loop import LoopWatch
 from asyncstate.run.options import RunOptions
 
 SEEN_AT_THE_LATEST = 30
@@ -85,6 +85,16 @@ async def test_states_that_await_or_run_in_threads_are_not(apply):
 async def test_a_state_in_a_thread_is_not(apply):
     report, _ = await apply("in_a_thread", lambda: True)
     assert report.warnings == ()
+
+
+async def test_the_traceback_of_a_watched_state_begins_in_its_own_file(apply, tmp_path):
+    def fails():
+        raise ValueError("odd")
+
+    report, _ = await apply("awaits", fails)
+    (row,) = report.rows.values()
+    first = next(line for line in row["comment"].splitlines() if "File" in line)
+    assert str(tmp_path / "_states" / "slow.py") in first
 
 
 async def test_bundled_functions_are_not_watched(tmp_path):

@@ -30,15 +30,15 @@ from types import coroutine
 from typing import TYPE_CHECKING, Any, Self
 
 from asyncstate.errors import EventLoopError, Issue
+from asyncstate.guard.lock import clear_cut_off
 from asyncstate.process.descriptors import Thread
-from asyncstate.run.lock import clear_cut_off
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Iterator
 
+    from asyncstate.guard.lock import RunLock
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.load.threads import WorkerThreads
-    from asyncstate.run.lock import RunLock
 
 
 LIMIT = 0.05

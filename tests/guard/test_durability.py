@@ -9,7 +9,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.filesystem.replacement import UNSYNCED
-from asyncstate.run import durability
+from asyncstate.guard import durability
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 
 from asyncstate import AsyncStateError, Settings, StateRuntime
 from asyncstate.errors import LockHeld, PathRefused
-from asyncstate.run.lock import Holder, RunLock
+from asyncstate.guard.lock import Holder, RunLock
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_whoever_cleans_up_after_a_killed_run_has_named_itself(tmp_path, monkeyp
         named.append(RunLock(str(tmp_path)).holder().pid)
         return []
 
-    monkeypatch.setattr("asyncstate.run.lock.clear_residue", clear)
+    monkeypatch.setattr("asyncstate.guard.lock.clear_residue", clear)
     with RunLock(str(tmp_path)):
         pass
     assert named == [os.getpid()]
@@ -230,7 +230,7 @@ def test_a_holder_that_names_itself_a_moment_later_is_named(tmp_path, monkeypatc
         def sleep(_seconds):
             (tmp_path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "since": "now"}))
 
-        monkeypatch.setattr("asyncstate.run.lock.time.sleep", sleep)
+        monkeypatch.setattr("asyncstate.guard.lock.time.sleep", sleep)
         with pytest.raises(LockHeld) as caught:
             RunLock(str(tmp_path)).__enter__()
     assert caught.value.pid == os.getpid()
@@ -316,8 +316,8 @@ def test_a_lock_that_cannot_have_notes_leaves_nothing(tmp_path, monkeypatch):
 )
 def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_path, monkeypatch, caplog, wait, words):
     left = ["sleep (process 5)", ""]
-    monkeypatch.setattr("asyncstate.run.lock.still_running", lambda _survivors: left.pop(0))
-    monkeypatch.setattr("asyncstate.run.lock._LOOK", 0)
+    monkeypatch.setattr("asyncstate.guard.lock.still_running", lambda _survivors: left.pop(0))
+    monkeypatch.setattr("asyncstate.guard.lock._LOOK", 0)
     with RunLock(str(tmp_path), wait=wait, outlast=True):
         assert left == []
     assert caplog.messages == [f"The run begins when they have ended; it waits {words}"]

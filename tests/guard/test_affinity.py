@@ -9,7 +9,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import AsyncStateError, EventLoopError
-from asyncstate.run.event_loop import LoopAffinity, running_loop
+from asyncstate.guard.event_loop import LoopAffinity, running_loop
 
 
 @pytest.fixture
