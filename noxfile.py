@@ -19,7 +19,7 @@ nox.options.sessions = ["lint", "types", "tests"]
 BIN = Path(sys.executable).parent
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
-COUNTED = ["tests/model", "tests/compile", "tests/effects", "tests/run", "tests/guard"]
+COUNTED = ["tests/model", "tests/compile", "tests/effects", "tests/run", "tests/ahead", "tests/resume", "tests/guard"]
 
 
 def python(session: nox.Session, *args: str) -> None:

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord, Selection
+    from asyncstate.resume.earlier_runs import PastRun
+    from asyncstate.resume.keeping import PlanRecords
     from asyncstate.run.dispatch import Elsewhere
-    from asyncstate.run.earlier_runs import PastRun
     from asyncstate.run.handle import Run
-    from asyncstate.run.keeping import PlanRecords
     from asyncstate.run.keywords import RunKeywords
     from asyncstate.services import Embedding
     from asyncstate.sources.fileclient import FileClient
@@ -153,7 +153,7 @@ class StateRuntime:
 
     def _open_on_loop(self) -> None:
         # Modules that a run needs are imported here, in a thread: an import on the loop would block it.
-        for name in ("run.assembly", "run.handle", "guard.lock"):
+        for name in ("assembly", "run.handle", "guard.lock"):
             import_module(f"asyncstate.{name}")
         self._open()
 
@@ -219,7 +219,7 @@ class StateRuntime:
     async def _off_loop(self, compile_: Callable[[], Plan]) -> Plan:
         def compile_in_thread() -> Plan:
             plan = compile_()
-            import_module("asyncstate.run.assembly")  # otherwise `run` imports it on the program's loop
+            import_module("asyncstate.assembly")  # otherwise `run` imports it on the program's loop
             return plan
 
         with loop_bound(self.host.workers):
@@ -280,7 +280,7 @@ class StateRuntime:
 
     def past_run(self, key: str, value: str) -> PastRun | None:
         """Return the newest run in the journal whose ``about`` has this value; None if there is none. Blocks."""
-        from asyncstate.run.earlier_runs import PastRun  # noqa: PLC0415 - as in `run`
+        from asyncstate.resume.earlier_runs import PastRun  # noqa: PLC0415 - as in `run`
 
         return PastRun.about(self.settings.state_dir, key, value)
 
@@ -345,7 +345,7 @@ class StateRuntime:
         self._services.release()
 
     def _records(self) -> PlanRecords:
-        from asyncstate.run.keeping import PlanRecords  # noqa: PLC0415 - few programs keep plans
+        from asyncstate.resume.keeping import PlanRecords  # noqa: PLC0415 - few programs keep plans
 
         return PlanRecords(self.settings, self.host, self.file_client)
 
@@ -394,7 +394,7 @@ class StateRuntime:
         that work with ``events=False``. Raises ValueError for a concurrency below 1, a negative timeout,
         and a priority of another length.
         """
-        from asyncstate.run.assembly import Parts, assembled  # noqa: PLC0415 - programs that only compile never run
+        from asyncstate.assembly import Parts, assembled  # noqa: PLC0415 - programs that only compile never run
         from asyncstate.run.engine import RunOptions  # noqa: PLC0415
         from asyncstate.run.handle import Feed, Run  # noqa: PLC0415
 

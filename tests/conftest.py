@@ -150,7 +150,7 @@ def pytest_runtest_setup(item):
     _count_branches(item)
 
 
-COUNTED = frozenset({"model", "compile", "effects", "run", "guard"})
+COUNTED = frozenset({"model", "compile", "effects", "run", "ahead", "resume", "guard"})
 
 
 def _count_branches(item):

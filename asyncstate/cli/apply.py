@@ -197,7 +197,7 @@ def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any
     Raises JournalError, ResumeRefused, UsageError.
     """
     from asyncstate.cli.past_runs import journal_in, own_selection, selection_of
-    from asyncstate.run.keeping import resumable
+    from asyncstate.resume.keeping import resumable
 
     entry = resumable(journal_in(settings), options["resume"])
     options["resume"] = entry.id

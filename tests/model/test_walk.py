@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from reached import reach
 from walks import DRAWN, FAILING, calls_of, meant, merged, plain_before, told
 
+from asyncstate.ahead.prefetcher import Fetch, nodes_needed
 from asyncstate.cli.show import _order_lines
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.forecast import forecast
@@ -18,8 +19,7 @@ from asyncstate.model.result import RunReport
 from asyncstate.model.walk import JOINTS, STATES, Reason, Walk
 from asyncstate.report.blockers import held_back
 from asyncstate.report.terminal import PLAIN
-from asyncstate.run.prefetcher import Fetch, nodes_needed
-from asyncstate.run.resumed import _followed
+from asyncstate.resume.resumed import _followed
 
 
 def test_every_kind_of_node_and_edge_is_drawn():

@@ -24,7 +24,7 @@ _MOST_INPUTS = 64
 
 
 class Work(Protocol):
-    """What a state does: an `asyncstate.run.assembly.StateWork`."""
+    """What a state does: an `asyncstate.assembly.StateWork`."""
 
     index: int
     function: str
@@ -37,7 +37,7 @@ class Work(Protocol):
 
 
 class Parts(Protocol):
-    """The runtime of a run: an `asyncstate.run.assembly.Parts`."""
+    """The runtime of a run: an `asyncstate.assembly.Parts`."""
 
     own_folders: tuple[str, ...]
     state_dir: str

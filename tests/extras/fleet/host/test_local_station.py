@@ -22,7 +22,7 @@ from asyncstate.guard.lock import RunLock
 from asyncstate.journal.entry import UNDER_WAY, RunEntry
 from asyncstate.journal.store import Journal
 from asyncstate.report.recorded import RecordedReport
-from asyncstate.run.earlier_runs import PastRun
+from asyncstate.resume.earlier_runs import PastRun
 from asyncstate.runtime import StateRuntime
 
 DB = """

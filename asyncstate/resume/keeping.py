@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from asyncstate.plans.record import Inputs
     from asyncstate.plans.recording import PlanRecorder
     from asyncstate.redact.redacted_plan import RedactedPlan
-    from asyncstate.run.earlier_runs import EarlierRuns
-    from asyncstate.run.resumed import ResumedDispatch
+    from asyncstate.resume.earlier_runs import EarlierRuns
+    from asyncstate.resume.resumed import ResumedDispatch
     from asyncstate.sources.fileclient import FileClient
 
 
@@ -216,7 +216,7 @@ class Keeping:
     def _past(self, shown: RedactedPlan) -> EarlierRuns:
         """Return the results of the run to resume. Raises JournalError, ResumeRefused."""
         from asyncstate.plans.comparison import compare  # noqa: PLC0415 - a run that is resumed
-        from asyncstate.run.earlier_runs import EarlierRuns  # noqa: PLC0415 - as above
+        from asyncstate.resume.earlier_runs import EarlierRuns  # noqa: PLC0415 - as above
 
         journal = Journal.open(self._settings.state_dir)
         entry = resumable(journal, self._run)

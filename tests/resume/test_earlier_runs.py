@@ -8,7 +8,7 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.journal.entry import whole_lines
 from asyncstate.journal.log import log_path, make_folder
 from asyncstate.journal.store import Journal, tidy
-from asyncstate.run.earlier_runs import EarlierRuns
+from asyncstate.resume.earlier_runs import EarlierRuns
 
 DATA = {
     f"s{number}": {"here.step": [{"watch": [{"here": f"s{number - 1}"}]}] if number % 3 else []} for number in range(12)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
+from asyncstate.ahead.prefetcher import Fetch, Fetched, Prefetcher, PrefetchQueue, nodes_needed
 from asyncstate.model.event import ChunkFinished, ChunkStarted, PrefetchEnded, PrefetchStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.machine import Machine
-from asyncstate.run.prefetcher import Fetch, Fetched, Prefetcher, PrefetchQueue, nodes_needed
 
 KINDS = ["require", "watch", "onchanges", "onfail", "prereq", "require_any", "onfail_any"]
 DONE, CHANGED, FAILED = Outcome(True, False), Outcome(True, True), Outcome(False, False)

@@ -13,7 +13,7 @@ from asyncstate.journal.entry import is_event
 from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, ChunkStarted, encode_event
 from asyncstate.redact import Secrets
-from asyncstate.run.earlier_runs import EarlierRuns, Ended, Unknown
+from asyncstate.resume.earlier_runs import EarlierRuns, Ended, Unknown
 
 CHAIN = {
     "a": {"here.step": []},

@@ -10,7 +10,7 @@ import pytest
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError, ResumeRefused
 from asyncstate.journal.store import Journal
-from asyncstate.run.keeping import Keeping
+from asyncstate.resume.keeping import Keeping
 from asyncstate.run.options import RunOptions
 
 SLS = """
@@ -281,7 +281,7 @@ class FullDisk:
 
 
 def test_a_required_journal_that_cannot_take_what_is_carried_over_stops_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr("asyncstate.run.keeping.keeper_of", lambda _settings, _made: (FullDisk(), []))
+    monkeypatch.setattr("asyncstate.resume.keeping.keeper_of", lambda _settings, _made: (FullDisk(), []))
     carrying = Carrying(str(tmp_path), list)
     carrying.started()
     assert carrying.stopped == ["the journal cannot be written: No space left on device"]

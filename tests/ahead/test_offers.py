@@ -8,9 +8,9 @@ from fake_host import FakeHost
 from plans import PlanBuilder
 
 from asyncstate import prefetch
+from asyncstate.ahead.offers import Offers, offered
+from asyncstate.ahead.prefetcher import Fetch, Fetched
 from asyncstate.errors import CommandExecutionError, NotYet, RunCancelled
-from asyncstate.run.chunk.ahead import Offers, offered
-from asyncstate.run.prefetcher import Fetch, Fetched
 
 
 @pytest.fixture

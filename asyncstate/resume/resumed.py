@@ -13,8 +13,8 @@ import msgspec
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.walk import stands_for
+from asyncstate.resume.earlier_runs import Unknown
 from asyncstate.run.delegating_dispatch import DelegatingDispatch
-from asyncstate.run.earlier_runs import Unknown
 from asyncstate.run.rows import CarriedRow
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
+    from asyncstate.resume.earlier_runs import EarlierRuns, Ended
     from asyncstate.run.dispatch import Dispatch, SharedWork
-    from asyncstate.run.earlier_runs import EarlierRuns, Ended
     from asyncstate.run.machine import Work
 
 _HARMLESS = frozenset({"test"})

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.ahead.prefetcher import Fetch, Fetched
 from asyncstate.dunders.context import CancelToken, current
 from asyncstate.errors import AsyncStateError, NotYet, RunCancelled, meant_for_program
 from asyncstate.logs import get_logger
 from asyncstate.model.chunk import MOD_PREFETCH, has_slot
 from asyncstate.prefetch import Prefetched
 from asyncstate.process.ending import reaper
-from asyncstate.run.prefetcher import Fetch, Fetched
 
 if TYPE_CHECKING:
     import logging

@@ -6,13 +6,13 @@ import pytest
 from msgspec import structs
 from plans import PlanBuilder
 
+from asyncstate.ahead.foresight import Foresight
 from asyncstate.compile.planning import Touched
 from asyncstate.dunders import NOT_TOLD
 from asyncstate.effects.declared import Footprint
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction, NodeKind
 from asyncstate.model.result import STATE_RAN
-from asyncstate.run.chunk.foresight import Foresight
 from asyncstate.run.gate import Verdict
 from asyncstate.run.machine import Work
 from asyncstate.run.rows import sub_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.run.assembly import Parts, assembled
+from asyncstate.assembly import Parts, assembled
 from asyncstate.run.options import RunOptions
 
 OPTIONS = {

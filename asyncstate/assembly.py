@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.redact import Secrets
+    from asyncstate.resume.keeping import PlanRecords
+    from asyncstate.resume.resumed import ResumedDispatch
     from asyncstate.run.dispatch import Ahead, Dispatch, Elsewhere
-    from asyncstate.run.keeping import PlanRecords
     from asyncstate.run.machine import Machine
     from asyncstate.run.options import RunOptions
     from asyncstate.run.recorder import Announcer
-    from asyncstate.run.resumed import ResumedDispatch
 
 
 _SALT = "salt://"
@@ -137,7 +137,7 @@ def assembled(
     dispatch: Dispatch
     dispatch = local = LocalDispatch(plan, parts.host, test=options.test, mock=mock, watch=LoopWatch())
     if options.test and not mock and parts.settings.foresight:
-        from asyncstate.run.chunk.foresight import Foresight  # noqa: PLC0415 - only dry runs foretell
+        from asyncstate.ahead.foresight import Foresight  # noqa: PLC0415 - only dry runs foretell
 
         dispatch = Foresight(plan, local, lambda: parts.host.workers.run(parts.touched, plan), local.misused)
     if trace_effects:
@@ -146,14 +146,14 @@ def assembled(
 
         dispatch = TracedDispatch(dispatch, extend.provided("tracer", "trace_effects")(plan, parts))
     if resume is not None:
-        from asyncstate.run.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
+        from asyncstate.resume.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
 
         if options.test or mock:
             raise ValueError("only a real run can resume another one")
         dispatch = resumed = ResumedDispatch(plan, dispatch, RedactedPlan(plan, parts.secrets).tag)
     keep_journal = None
     if not mock and (resumed is not None or parts.settings.journaled != "off"):
-        from asyncstate.run.keeping import Keeping  # noqa: PLC0415 - a run without a journal keeps nothing
+        from asyncstate.resume.keeping import Keeping  # noqa: PLC0415 - a run without a journal keeps nothing
 
         keeping = Keeping(
             parts.settings,
@@ -170,8 +170,8 @@ def assembled(
     def look_ahead(machine: Machine, announcer: Announcer, log_fields: RunFields) -> Ahead | None:
         if not _can_fetch_ahead(plan, parts.host):
             return None
-        from asyncstate.run.chunk.ahead import Offers  # noqa: PLC0415 - many runs have nothing to fetch
-        from asyncstate.run.prefetcher import Prefetcher  # noqa: PLC0415
+        from asyncstate.ahead.offers import Offers  # noqa: PLC0415 - many runs have nothing to fetch
+        from asyncstate.ahead.prefetcher import Prefetcher  # noqa: PLC0415
 
         offers = Offers(plan, parts.host, lambda chunk: resumed is not None and resumed.has_ended(chunk))
         local.prefetched = offers.prefetched
