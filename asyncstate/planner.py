@@ -14,7 +14,7 @@ from asyncstate.compile.findings import Findings
 from asyncstate.compile.low.arguments import PROBABLE_ARGUMENT, check_arguments
 from asyncstate.compile.low.lowstate import Draft
 from asyncstate.compile.low.salt_sources import SaltSources
-from asyncstate.compile.planning import Machine
+from asyncstate.compile.ordering import Given, Machine
 from asyncstate.data.limits import DEEPEST, Meter, TooMuch, plain_data
 from asyncstate.data.merging import independent
 from asyncstate.errors import ArgumentError, CompileError, FunctionNotFound, Issue, RenderError
@@ -219,21 +219,12 @@ class Planner:
                 raise RenderError(why)
             return services.render_sls(file, extra, files, rendered, templates_pillar)
 
-        return Compiler(
-            opts=host.opts,
-            file_client=files,
-            render=render,
-            states=host.loaders["states"],
-            functions=host.loaders["states"],
-            modules=host.loaders["modules"],
-            judge=self.judge,
-            matcher=services.matcher,
-            grains=host.grains,
-            machine=Machine(
-                RealPaths(), sys.prefix, home_of, self._learned(), has_account, known_packages, os.geteuid() == 0
-            ),
-            remote=remote,
+        machine = Machine(
+            RealPaths(), sys.prefix, home_of, self._learned(), has_account, known_packages, os.geteuid() == 0
         )
+        states, modules = host.loaders["states"], host.loaders["modules"]
+        inputs = Given(host.opts, host.grains, files, states, states, modules, self.judge, machine, remote)
+        return Compiler(inputs, render, services.matcher)
 
     def _learned(self) -> Learned | None:
         """Return the effects learned in traced runs, if the settings say so. Raises ConfigError for a bad table."""

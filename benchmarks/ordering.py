@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trees import Clock
 
 from asyncstate.compile.compiler import Compiler
+from asyncstate.compile.ordering import Given
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.render import Rendered
 from asyncstate.sources.fileclient import LocalFileClient
@@ -121,14 +122,8 @@ CASES = {
 def planned(data: High, options: dict[str, Any]) -> tuple[float, Plan]:
     """Compile high data; return the processor seconds and the plan."""
     options = {"state_auto_order": True, "file_client": "local", **options}
-    compiler = Compiler(
-        opts=options,
-        file_client=LocalFileClient({}),
-        render=lambda _file, _extra: Rendered({}),
-        states=States(),
-        matcher=lambda: Matcher(options, {}, {}),
-        grains={},
-    )
+    given = Given(options, {}, LocalFileClient({}), States())
+    compiler = Compiler(given, lambda _file, _extra: Rendered({}), lambda: Matcher(options, {}, {}))
     gc.collect()
     clock = Clock()
     plan = compiler.plan_high(data)

@@ -15,7 +15,7 @@ from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise
 from asyncstate.compile.high.highstate import HighData, HighStateBuilder, nowhere
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.ordering import Ordering, silence
-from asyncstate.compile.planning import Machine, Planning
+from asyncstate.compile.planning import Planning
 from asyncstate.data.limits import rare_collections
 from asyncstate.errors import CompileError, Issue
 from asyncstate.load.plugin import Capabilities
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.high.highstate import AssignedAt
-    from asyncstate.compile.low.arguments import Functions
-    from asyncstate.compile.ordering import Judge
+    from asyncstate.compile.ordering import Given
     from asyncstate.compile.planning import Touched
-    from asyncstate.load.plugin import StateIndex
     from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.matchers import Matcher
     from asyncstate.sources.topfile import Render, Top
@@ -40,52 +38,17 @@ if TYPE_CHECKING:
 class Compiler:
     """Compiles trees for one machine. Every method raises CompileError with all mistakes it found.
 
-    ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
-    have. ``functions``, the loader of state modules, has the arguments of each function, and ``modules``, the loader of
-    execution modules, the keywords that states pass on; without them the compiler does not check arguments.
-    ``judge(drafts)`` returns the mistakes in the values of states. ``remote``: requisites may name states of other
-    hosts.
+    ``render(file, context)`` renders one SLS, ``matcher`` makes what says which targets of a top file mean the machine.
     """
 
-    def __init__(
-        self,
-        *,
-        opts: dict[str, Any],
-        file_client: FileClient,
-        render: Render,
-        states: StateIndex,
-        matcher: Callable[[], Matcher],
-        grains: Mapping[str, Any],
-        functions: Functions | None = None,
-        modules: Functions | None = None,
-        judge: Judge | None = None,
-        machine: Machine | None = None,
-        remote: bool = False,
-    ) -> None:
-        self._opts = opts
-        self._file_client = file_client
+    def __init__(self, given: Given, render: Render, matcher: Callable[[], Matcher]) -> None:
+        self._opts = given.opts
+        self._file_client = given.file_client
         self._render = render
         self._matcher = matcher
-        capabilities = Capabilities(states)
-        self._ordering = Ordering(
-            opts=opts,
-            grains=grains,
-            file_client=file_client,
-            capabilities=capabilities,
-            functions=functions,
-            modules=modules,
-            judge=judge,
-            allows_remote=remote,
-        )
-        self._planning = Planning(
-            opts=opts,
-            grains=grains,
-            file_client=file_client,
-            states=states,
-            capabilities=capabilities,
-            machine=machine or Machine(),
-            allows_remote=remote,
-        )
+        capabilities = Capabilities(given.states)
+        self._ordering = Ordering(given, capabilities)
+        self._planning = Planning(given, capabilities)
 
     def top(self) -> Top:
         """Read and merge the top files."""

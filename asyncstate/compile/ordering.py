@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.remote import RemoteReferences
-    from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.lowstate import Draft
+    from asyncstate.effects.links import Links
+    from asyncstate.effects.observed import Learned
+    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.errors import Issue
-    from asyncstate.load.plugin import Capabilities
+    from asyncstate.load.loader import LazyLoader
+    from asyncstate.load.plugin import Capabilities, StateIndex
     from asyncstate.sources.fileclient import FileClient
 
     Judge = Callable[[Sequence[Draft]], Iterable[Issue]]
@@ -50,30 +53,52 @@ class Ordered(Value):
     disabled: dict[str, dict[str, Any]]
 
 
-class Ordering:
-    """Orders the states of one machine's trees. ``allows_remote``: requisites may name states of other hosts."""
+class Machine(Value):
+    """The machine that a plan is for, as far as it is known.
 
-    def __init__(
-        self,
-        *,
-        opts: Mapping[str, Any],
-        grains: Mapping[str, Any],
-        file_client: FileClient,
-        capabilities: Capabilities,
-        functions: Functions | None,
-        modules: Functions | None,
-        judge: Judge | None,
-        allows_remote: bool,
-    ) -> None:
-        self._opts = opts
-        self._file_client = file_client
+    ``links`` are its links, ``python`` is the folder of the Python that runs us, ``home_of`` finds the home of a user,
+    ``has_account`` says which accounts (``user:www``) there are, ``packages`` what is known of the packages of its
+    family of systems (the grain ``os_family``). ``learned`` says what states were seen to touch, for the option
+    ``implicit_order: learned``. ``is_root``: root runs the plan there.
+    """
+
+    links: Links | None = None
+    python: str = ""
+    home_of: Callable[[str], str] | None = None
+    learned: Learned | None = None
+    has_account: Callable[[str], bool] | None = None
+    packages: Callable[[str], PackageKnowledge | None] | None = None
+    is_root: bool = False
+
+
+class Given(Value):
+    """What trees of one machine are compiled with.
+
+    ``states`` says which functions state modules have. ``functions``, the loader of state modules, has the arguments of
+    each function, and ``modules``, the loader of execution modules, the keywords that states pass on; without them the
+    compiler does not check arguments. ``judge(drafts)`` returns the mistakes in the values of states. ``remote``:
+    requisites may name states of other hosts.
+    """
+
+    opts: dict[str, Any]
+    grains: Mapping[str, Any]
+    file_client: FileClient
+    states: StateIndex
+    functions: LazyLoader | None = None
+    modules: LazyLoader | None = None
+    judge: Judge | None = None
+    machine: Machine = Machine()
+    remote: bool = False
+
+
+class Ordering:
+    """Orders the states of one machine's trees."""
+
+    def __init__(self, given: Given, capabilities: Capabilities) -> None:
+        self._given = given
         self._capabilities = capabilities
-        self._functions = functions
-        self._modules = modules
-        self._judge = judge
-        self._allows_remote = allows_remote
-        self._disabled_requisites: frozenset[str] = frozenset(_texts(opts.get("disabled_requisites")))
-        self._disabled_states: list[str] = _texts(grains.get("state_runs_disabled"))
+        self._disabled_requisites: frozenset[str] = frozenset(_texts(given.opts.get("disabled_requisites")))
+        self._disabled_states: list[str] = _texts(given.grains.get("state_runs_disabled"))
 
     def order(self, high: HighData) -> Ordered:
         """Return the states in serial order. High data is used up.
@@ -103,7 +128,7 @@ class Ordering:
 
             listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
         _leave_out_consequences(findings, lacks_states=lacks_states)
-        option = self._opts.get("state_aggregate")
+        option = self._given.opts.get("state_aggregate")
         if option is not None or any("aggregate" in draft.args for draft in low.drafts):
             from asyncstate.compile.graph.aggregate import warn_odd_options  # noqa: PLC0415 - where there are any
 
@@ -124,7 +149,7 @@ class Ordering:
         if _may_name_hosts(high.data):
             from asyncstate.compile.high.remote import take_remote  # noqa: PLC0415 - as found
 
-            own, refused = str(self._opts.get("id") or ""), not self._allows_remote
+            own, refused = str(self._given.opts.get("id") or ""), not self._given.remote
             remote = take_remote(high, findings, own=own, refused=refused, disabled=self._disabled_requisites)
         referring = verify_high(high, findings)
         if findings.errors:
@@ -141,15 +166,16 @@ class Ordering:
 
     def _check_calls(self, drafts: list[Draft], findings: Findings) -> None:
         """Find calls that would fail in a run."""
-        if self._functions is None:
+        if self._given.functions is None:
             return
-        sources = SaltSources(self._file_client)
-        check_arguments(drafts, self._functions, findings, modules=self._modules, used_by=sources.keywords_text)
+        sources = SaltSources(self._given.file_client)
+        used_by = sources.keywords_text
+        check_arguments(drafts, self._given.functions, findings, modules=self._given.modules, used_by=used_by)
         sources.check(drafts, findings)
-        if self._judge is not None:
-            findings.warnings += dict.fromkeys(self._judge(drafts))
-        silence(findings, self._opts, self._file_client)
-        if self._opts.get("strict_arguments"):
+        if self._given.judge is not None:
+            findings.warnings += dict.fromkeys(self._given.judge(drafts))
+        silence(findings, self._given.opts, self._given.file_client)
+        if self._given.opts.get("strict_arguments"):
             findings.refuse_mistakes()
 
     def _resolve_requisites(self, drafts: list[Draft], high: HighData) -> RequisiteGraph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -18,25 +18,22 @@ from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.graph.transactions import Transactions
     from asyncstate.compile.high.remote import RemoteReferences
-    from asyncstate.compile.ordering import Ordered
+    from asyncstate.compile.ordering import Given, Ordered
     from asyncstate.effects.calls import Templates
     from asyncstate.effects.declared import Footprint
     from asyncstate.effects.formula import FormulaRule
     from asyncstate.effects.homes import Homes
-    from asyncstate.effects.links import Links
-    from asyncstate.effects.observed import Learned
     from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.effects.surroundings import Surroundings
-    from asyncstate.load.plugin import Capabilities, StateIndex
+    from asyncstate.load.plugin import Capabilities
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.model.requisite import RemoteRequisite
-    from asyncstate.sources.fileclient import FileClient
 
 _STEPS = "salt"
 """The state module with the steps of orchestrations. Their effects, on other hosts, are unknown to any other state."""
@@ -56,24 +53,6 @@ _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root
 """The conditions of a state, and the arguments with which their commands are called."""
 
 
-class Machine(Value):
-    """The machine that a plan is for, as far as it is known.
-
-    ``links`` are its links, ``python`` is the folder of the Python that runs us, ``home_of`` finds the home of a user,
-    ``has_account`` says which accounts (``user:www``) there are, ``packages`` what is known of the packages of its
-    family of systems (the grain ``os_family``). ``learned`` says what states were seen to touch, for the option
-    ``implicit_order: learned``. ``is_root``: root runs the plan there.
-    """
-
-    links: Links | None = None
-    python: str = ""
-    home_of: Callable[[str], str] | None = None
-    learned: Learned | None = None
-    has_account: Callable[[str], bool] | None = None
-    packages: Callable[[str], PackageKnowledge | None] | None = None
-    is_root: bool = False
-
-
 class Touched(Value):
     """The footprints of a plan's chunks, by index; and those of their conditions, for chunks that have any."""
 
@@ -82,15 +61,10 @@ class Touched(Value):
 
 
 class Planning(Value):
-    """Makes plans for one machine. ``allows_remote``: requisites may name states of other hosts."""
+    """Makes plans for one machine."""
 
-    opts: dict[str, Any]
-    grains: Mapping[str, Any]
-    file_client: FileClient
-    states: StateIndex
+    given: Given
     capabilities: Capabilities
-    machine: Machine
-    allows_remote: bool
 
     def plan(self, ordered: Ordered, saltenv: str, only_ids: Sequence[str] = (), where: str = "") -> Plan:
         """Return the plan of the states, whose graph is used up.
@@ -121,7 +95,7 @@ class Planning(Value):
         if transactions is not None:
             transactions.add_groups()
             refused |= transactions.refused
-        silence(findings, self.opts, self.file_client)
+        silence(findings, self.given.opts, self.given.file_client)
         remote: tuple[RemoteRequisite, ...] = ()
         if ordered.remote:
             from asyncstate.compile.high.remote import remote_requisites  # noqa: PLC0415 - where there are any
@@ -142,21 +116,20 @@ class Planning(Value):
         self, ordered: Ordered, serial: list[int], stages: Stages | None
     ) -> tuple[list[int], dict[int, str]]:
         """Return the new serial order, and for eligible states without a group the reason."""
-        option = self.opts.get("state_aggregate")
+        option = self.given.opts.get("state_aggregate")
         if not option and not any("aggregate" in draft.args for draft in ordered.graph.drafts):
             return serial, {}
         from asyncstate.compile.graph.aggregate import aggregate, why_alone, why_alone_in_fleet  # noqa: PLC0415 - as above
 
-        found = aggregate(
+        return aggregate(
             ordered.graph,
             ordered.order,
             serial,
             stages.of if stages is not None else None,
             option=option,
             has_mod_aggregate=lambda module: self.capabilities.has(module, MOD_AGGREGATE),
-            alone=why_alone_in_fleet if self.allows_remote else why_alone,
+            alone=why_alone_in_fleet if self.given.remote else why_alone,
         )
-        return found.serial, found.refused
 
     def _order_by_footprints(
         self, builder: PlanBuilder, findings: Findings, transactions: Transactions | None
@@ -190,8 +163,8 @@ class Planning(Value):
             known = self._footprints(chunks, Findings()).of_all(chunks, range(len(chunks)))
         found: list[Contradiction] = []
         if (undone := extend.offered("contradictions")) is not None:
-            found += undone(chunks, builder.dag, known, SaltSources(self.file_client), self._packages(chunks))
-        found += refused(chunks, known) if self.machine.is_root else []
+            found += undone(chunks, builder.dag, known, SaltSources(self.given.file_client), self._packages(chunks))
+        found += refused(chunks, known) if self.given.machine.is_root else []
         for each in found:
             if each.certain:
                 second = chunks[each.second]
@@ -207,18 +180,18 @@ class Planning(Value):
         return Touched(known[: len(alone)], dict(tested))
 
     def _footprints(self, chunks: Sequence[LowChunk], findings: Findings) -> Footprints:
-        machine, mode = self.machine, self._implicit_order(chunks)
-        sources = SaltSources(self.file_client)
+        machine, mode = self.given.machine, self._implicit_order(chunks)
+        sources = SaltSources(self.given.file_client)
 
         def templates() -> Templates:
             from asyncstate.effects.calls import Templates  # noqa: PLC0415 - where some state renders one
 
-            return Templates(sources.template_of, usual_syntax=not self.opts.get("jinja_env"))
+            return Templates(sources.template_of, usual_syntax=not self.given.opts.get("jinja_env"))
 
         def surroundings() -> Surroundings:
             from asyncstate.effects.surroundings import Surroundings  # noqa: PLC0415 - where some state touches it
 
-            return Surroundings(self.file_client, self.opts, machine.python)
+            return Surroundings(self.given.file_client, self.given.opts, machine.python)
 
         def homes() -> Homes:
             from asyncstate.effects.homes import Homes  # noqa: PLC0415 - as above
@@ -232,7 +205,7 @@ class Planning(Value):
             return FormulaRule(strict=strict, packages=packages, has_account=machine.has_account)
 
         return Footprints(
-            self.states,
+            self.given.states,
             formula,
             findings.warn_at,
             machine.links,
@@ -247,16 +220,16 @@ class Planning(Value):
         """Return what is known of packages, None if no state is about any."""
         if "pkg" not in {chunk.state for chunk in chunks}:
             return None
-        family = str(self.grains.get("os_family"))
-        if self.machine.packages is not None:
-            return self.machine.packages(family)
+        family = str(self.given.grains.get("os_family"))
+        if self.given.machine.packages is not None:
+            return self.given.machine.packages(family)
         from asyncstate.data.packages import package_lists  # noqa: PLC0415 - where a state is about packages
 
         return package_lists(family)
 
     def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
         """Return what forms transactions; None if no module can, or if the options already say what to aggregate."""
-        if self.opts.get("state_aggregate") is not None:
+        if self.given.opts.get("state_aggregate") is not None:
             return None
         modules = dict.fromkeys(chunk.state for chunk in builder.chunks)
         if not any(self.capabilities.has(module, MOD_TRANSACTION) for module in modules):
@@ -270,10 +243,10 @@ class Planning(Value):
         def refuses(chunk: LowChunk, first: bool) -> str | None:
             if chunk.state in explicit or not self.capabilities.has(chunk.state, MOD_TRANSACTION):
                 return None
-            function = self.states.find(f"{chunk.state}.{MOD_TRANSACTION}")
+            function = self.given.states.find(f"{chunk.state}.{MOD_TRANSACTION}")
             if function is not None and (chunk.id, chunk.state) in waiting:
                 return "it waits for a state of another host"
-            if function is not None and self.allows_remote and (why := why_alone_in_fleet(chunk.args)):
+            if function is not None and self.given.remote and (why := why_alone_in_fleet(chunk.args)):
                 return why
             return None if function is None else call_hook(function.func, chunk, findings, first=first)
 
@@ -281,14 +254,14 @@ class Planning(Value):
 
     def _implicit_order(self, chunks: Sequence[LowChunk]) -> str:
         """Return the option ``implicit_order``: in an orchestration, the order of the file unless it is ``none``."""
-        mode = str(self.opts.get("implicit_order") or "footprint")
+        mode = str(self.given.opts.get("implicit_order") or "footprint")
         return FILE_ORDER if mode != "none" and _STEPS in {chunk.state for chunk in chunks} else mode
 
     def _no_transactions(self, mode: str) -> str:
         """Return what keeps package states apart, "" if nothing does."""
         if mode in _WITHOUT_FOOTPRINTS:
             return _WITHOUT_FOOTPRINTS[mode]
-        return "failhard is on: a state that fails must stop all later ones" if self.opts.get("failhard") else ""
+        return "failhard is on: a state that fails must stop all later ones" if self.given.opts.get("failhard") else ""
 
 
 def _without(chunk: LowChunk, argument: str) -> LowChunk:

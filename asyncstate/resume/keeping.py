@@ -30,6 +30,7 @@ from asyncstate.plans.inputs import (
 from asyncstate.plans.record import Selection
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.options import RunOptions, Traits
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -49,13 +50,12 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
 
 
-class PlanRecords:
+class PlanRecords(Value):
     """Records the plans that a host compiles. Every digest is keyed with a key in ``state_dir``."""
 
-    def __init__(self, settings: Settings, host: PluginHost, file_client: FileClient) -> None:
-        self._settings = settings
-        self._host = host
-        self._file_client = file_client
+    settings: Settings
+    host: PluginHost
+    file_client: FileClient
 
     def recorder(
         self,
@@ -75,7 +75,7 @@ class PlanRecords:
         # Not needed for a plan that the journal has.
         from asyncstate.plans.recording import PlanRecorder, Treatment  # noqa: PLC0415
 
-        settings, host = self._settings, self._host
+        settings, host = self.settings, self.host
         key = Key.of(settings.state_dir, make=make_key)
         options = RunOptions(run_id="", failhard=settings.failhard if failhard is None else failhard)
         traits = Traits.of(plan, options, LocalDispatch(plan, host).module_traits())
@@ -96,7 +96,7 @@ class PlanRecords:
 
     def key_of(self, plan: Plan) -> str:
         """Return the name of a plan together with all its inputs. Raises PlanError."""
-        key = Key.of(self._settings.state_dir)
+        key = Key.of(self.settings.state_dir)
         return key.of_value("plan and inputs", plan.digest, asdict(self._inputs_of(plan, key)))
 
     def contents(self, plan: Plan, named: Iterable[str] = ()) -> dict[str, str]:
@@ -108,29 +108,29 @@ class PlanRecords:
         for name in named:
             if name.startswith(SALT_SCHEME):
                 path, env = parse_salt_url(name)
-                more = self._file_client.find(path, env or "base")
+                more = self.file_client.find(path, env or "base")
                 if more is not None and more not in found:
                     found[more] = content_of(more)
         return found
 
     def plugins(self) -> dict[str, str]:
         """Return the sha256 of the tree's plugin files, by path."""
-        return contents_of_plugins(self._host.plugin_paths(bundled=False))
+        return contents_of_plugins(self.host.plugin_paths(bundled=False))
 
     def digests(self, contents: Mapping[str, str]) -> dict[str, str]:
         """Return the digests of files, by their names in the tree. Raises PlanError."""
-        return digests_of(Key.of(self._settings.state_dir), contents, self._roots())
+        return digests_of(Key.of(self.settings.state_dir), contents, self._roots())
 
     def is_in_tree(self, path: str) -> bool:
         """Whether a path lies below a root of the tree."""
         return name_in_tree(path, self._roots()).startswith(SALT_SCHEME)
 
     def _roots(self) -> dict[str, list[str]]:
-        client = self._file_client
+        client = self.file_client
         return {env: client.roots(env) for env in client.envs()}
 
     def _inputs_of(self, plan: Plan, key: Key) -> Inputs:
-        host = self._host
+        host = self.host
         return inputs_of(
             key,
             files=self.contents(plan),
@@ -148,29 +148,19 @@ _DYING = 3.0
 _LOOK = 0.05
 
 
-class Keeping:
+class Keeping(Value):
     """Opens the journal for one run. ``plan_key`` names the plan and its inputs, ``recorder`` makes its record.
 
     ``resumed`` gets the results of run ``run``, an ID or `asyncstate.journal.store.LATEST`; with ``force`` even if the
     plan differs.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        plan_key: Callable[[], str],
-        recorder: Callable[[RedactedPlan], PlanRecorder],
-        *,
-        resumed: ResumedDispatch | None = None,
-        run: str | None = None,
-        force: bool = False,
-    ) -> None:
-        self._settings = settings
-        self._plan_key = plan_key
-        self._recorder = recorder
-        self._resumed = resumed
-        self._run = run
-        self._force = force
+    settings: Settings
+    plan_key: Callable[[], str]
+    recorder: Callable[[RedactedPlan], PlanRecorder]
+    resumed: ResumedDispatch | None
+    run: str | None
+    force: bool
 
     def begin(
         self, options: RunOptions, about: Mapping[str, Any], shown: RedactedPlan, stop: Callable[[str], None]
@@ -180,14 +170,14 @@ class Keeping:
         ``stop`` is called if the journal is required and can no longer be written. Raises JournalError, ResumeRefused.
         """
         past = None
-        if self._resumed is not None:
+        if self.resumed is not None:
             past = self._past(shown)
-            self._resumed.go_on_from(past)
-        if self._settings.journaled == "off":
+            self.resumed.go_on_from(past)
+        if self.settings.journaled == "off":
             return None, []
 
         def made() -> tuple[Header, Kept]:
-            key = self._plan_key()
+            key = self.plan_key()
             boot, uptime = this_boot()
             header = Header(
                 run=options.run_id,
@@ -199,11 +189,11 @@ class Keeping:
                 uptime=uptime,
                 about=plain(dict(about)),
             )
-            return header, (key, lambda: self._recorder(shown).encoded())
+            return header, (key, lambda: self.recorder(shown).encoded())
 
-        keeper, notices = keeper_of(self._settings, made)
+        keeper, notices = keeper_of(self.settings, made)
         if keeper is not None:
-            if self._settings.journaled == "required":
+            if self.settings.journaled == "required":
                 keeper.trouble = lambda why: stop(f"the journal cannot be written: {why}")
             if past is not None:
                 try:
@@ -218,18 +208,18 @@ class Keeping:
         from asyncstate.plans.comparison import compare  # noqa: PLC0415 - a run that is resumed
         from asyncstate.resume.earlier_runs import EarlierRuns  # noqa: PLC0415 - as above
 
-        journal = Journal.open(self._settings.state_dir)
-        entry = resumable(journal, self._run)
+        journal = Journal.open(self.settings.state_dir)
+        entry = resumable(journal, self.run)
         past = EarlierRuns.of(entry.id, journal.lines(entry.id))
-        before, now = journal.plan(entry.id), self._recorder(shown).record()
-        if not self._force:
+        before, now = journal.plan(entry.id), self.recorder(shown).record()
+        if not self.force:
             self._require_same(entry, past, compare(before, now))
         elif before.key != now.key:
             raise ResumeRefused(f"run {entry.id} was recorded with another key: nothing of it can be carried over")
         old = {chunk.tag: chunk.digest for chunk in before.chunks}
         same = {chunk.tag for chunk in now.chunks if old.get(chunk.tag) == chunk.digest}
         known = {chunk.tag for chunk in now.chunks}
-        past.keep(lambda tag: tag in same or (tag not in known and not self._force))
+        past.keep(lambda tag: tag in same or (tag not in known and not self.force))
         if entry.ending == FAILHARD:
             past.forget_failed({chunk.tag for chunk in now.chunks if chunk.failhard})
         return past

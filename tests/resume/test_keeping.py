@@ -239,15 +239,13 @@ async def test_only_one_of_two_resumes_at_once_goes_on(site):
     assert site.calls == ["stops", "last"]
 
 
-class Carrying(Keeping):
-    """Resumes a run whose ``records`` are given."""
+class Carrying:
+    """A run to resume, and its plan; ``records`` returns what it carries over."""
 
-    def __init__(self, state_dir, records):
-        settings = Settings(state_dir=state_dir, journal="required")
-        super().__init__(settings, lambda: "key", lambda _shown: self, resumed=self)
+    run = "before"
+
+    def __init__(self, records):
         self.records = records
-        self.run = "before"
-        self.stopped = []
 
     def encoded(self):
         return [b"{}\n"]
@@ -255,17 +253,23 @@ class Carrying(Keeping):
     def go_on_from(self, past):
         assert past is self
 
-    def _past(self, _shown):
-        return self
 
-    def started(self):
-        return self.begin(RunOptions(run_id="r" * 8), {}, None, self.stopped.append)
+def begun(state_dir, carrying, stop=None):
+    """Begin the journal of a run that resumes another."""
+    settings = Settings(state_dir=state_dir, journal="required")
+    keeping = Keeping(settings, lambda: "key", lambda _shown: carrying, carrying, "before", force=False)
+    return keeping.begin(RunOptions(run_id="r" * 8), {}, None, stop)
 
 
+@pytest.fixture
+def carrying(monkeypatch):
+    monkeypatch.setattr(Keeping, "_past", lambda keeping, _shown: keeping.resumed)
+
+
+@pytest.mark.usefixtures("carrying")
 def test_a_journal_that_cannot_take_what_is_carried_over_is_let_go(tmp_path):
-    carrying = Carrying(str(tmp_path), lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        carrying.started()
+        begun(str(tmp_path), Carrying(lambda: 1 / 0))
     for log in (tmp_path / "journal").glob("*.*"):
         with log.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -280,8 +284,9 @@ class FullDisk:
         self.trouble("No space left on device")
 
 
+@pytest.mark.usefixtures("carrying")
 def test_a_required_journal_that_cannot_take_what_is_carried_over_stops_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr("asyncstate.resume.keeping.keeper_of", lambda _settings, _made: (FullDisk(), []))
-    carrying = Carrying(str(tmp_path), list)
-    carrying.started()
-    assert carrying.stopped == ["the journal cannot be written: No space left on device"]
+    stopped = []
+    begun(str(tmp_path), Carrying(list), stopped.append)
+    assert stopped == ["the journal cannot be written: No space left on device"]

@@ -18,7 +18,7 @@ from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.low.lowstate import UNSET, Draft, compile_low
-from asyncstate.compile.planning import Machine
+from asyncstate.compile.ordering import Given, Machine
 from asyncstate.data.packages import package_lists
 from asyncstate.errors import CompileError
 from asyncstate.model.plan import NodeKind
@@ -91,17 +91,10 @@ def compiler(
     context = RenderContext(
         salt={}, grains=grains or {}, pillar={}, opts=options, fileclient=client, sls="", saltenv="base"
     )
-    return Compiler(
-        opts=options,
-        file_client=client,
-        render=lambda file, extra: render_sls(file, context),
-        states=states if states is not None else FakeStates(*WATCHING),
-        matcher=lambda: Matcher(options, grains or {}, {}),
-        grains=grains or {},
-        functions=functions,
-        machine=Machine(links=links, learned=learned, is_root=is_root, packages=packages),
-        remote=remote,
-    )
+    machine = Machine(links=links, learned=learned, is_root=is_root, packages=packages)
+    states = states if states is not None else FakeStates(*WATCHING)
+    given = Given(options, grains or {}, client, states, functions, machine=machine, remote=remote)
+    return Compiler(given, lambda file, extra: render_sls(file, context), lambda: Matcher(options, grains or {}, {}))
 
 
 def _path(name):

@@ -49,14 +49,6 @@ def why_alone_in_fleet(args: Mapping[str, Any]) -> str:
     return why_alone(args) or ("its place is in an order across hosts" if _ACROSS_HOSTS & args.keys() else "")
 
 
-class Aggregation:
-    """The result of aggregation: the new serial order, and for eligible states without a group the reason."""
-
-    def __init__(self, serial: list[int]) -> None:
-        self.serial = serial
-        self.refused: dict[int, str] = {}
-
-
 def aggregate(
     graph: RequisiteGraph,
     order: SerialOrder,
@@ -66,18 +58,19 @@ def aggregate(
     option: Any,
     has_mod_aggregate: Callable[[str], bool],
     alone: Callable[[Mapping[str, Any]], str] = why_alone,
-) -> Aggregation:
+) -> tuple[list[int], dict[int, str]]:
     """Add the GROUP nodes. ``option`` is ``state_aggregate``; ``stages`` gets an entry for each group.
 
-    ``alone(arguments)`` says why a state does not join a common call, "" if it may.
+    ``alone(arguments)`` says why a state does not join a common call, "" if it may. Return the new serial order, and
+    for eligible states without a group the reason.
     """
-    result = Aggregation(serial)
-    eligible = _eligible(graph, serial, option, has_mod_aggregate, result.refused, alone=alone)
+    refused: dict[int, str] = {}
+    eligible = _eligible(graph, serial, option, has_mod_aggregate, refused, alone=alone)
     for module, numbers in eligible.items():
-        grouped = _group_module(graph, result.serial, numbers, stages, result.refused)
+        grouped = _group_module(graph, serial, numbers, stages, refused)
         if not grouped:
             continue
-        kept = set(result.serial)
+        kept = set(serial)
         before = _predecessors(graph, {member for members in grouped for member in members})
         for members in reversed(grouped) if stages is None else ():  # it would pull them over states of other stages
             _pull_forward(graph, order, members)
@@ -87,8 +80,8 @@ def aggregate(
             order.keys[group] = min(order.keys[member] for member in members)
             if stages is not None:
                 stages.append(min(stages[member] for member in members))
-        result.serial = [node for node in order.sort_again() if node in kept]
-    return result
+        serial = [node for node in order.sort_again() if node in kept]
+    return serial, refused
 
 
 def _eligible(

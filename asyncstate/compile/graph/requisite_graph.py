@@ -40,18 +40,6 @@ class RequisiteGraph:
     are those of draft n, each as one number: ``node << 4 | kind``.
     """
 
-    __slots__ = (
-        "after",
-        "check_of",
-        "chunk",
-        "drafts",
-        "kind",
-        "kinds",
-        "label",
-        "members",
-        "requisites",
-    )
-
     def __init__(self, drafts: list[Draft]) -> None:
         size = len(drafts)
         self.drafts: list[Draft] = drafts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, ID_REQUISITES, merge_requisite
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
 from asyncstate.nearest import did_you_mean, nearest
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,23 +68,18 @@ class NameIndex:
                         self.note(id_, module, argument)
 
 
-class Extension:
+class Extension(Value):
     """Additions to one ID: ``{module: [argument, …]}``, from the SLS ``sls`` of ``env``, where the ID ``by`` adds them.
 
     ``void``: it comes from an excluded SLS, so its target must exist, but nothing is added.
     """
 
-    __slots__ = ("by", "env", "name", "sls", "states", "void")
-
-    def __init__(
-        self, name: Any, states: dict[str, Any], env: str, sls: str, by: Any = None, *, void: bool = False
-    ) -> None:
-        self.name: Any = name
-        self.states: dict[str, Any] = states
-        self.env: str = env
-        self.sls: str = sls
-        self.by: Any = by
-        self.void: bool = void
+    name: Any
+    states: dict[str, Any]
+    env: str
+    sls: str
+    by: Any = None
+    void: bool = False
 
 
 def reconcile_extends(high: HighData, findings: Findings) -> None:

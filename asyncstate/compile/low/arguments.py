@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.declarations import misplaced
 from asyncstate.compile.high.verify import UNREADABLE
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low.lowstate import Draft
+    from asyncstate.load.loader import LazyLoader
     from asyncstate.load.plugin import Expected, LoadedFunction, LoadedModule
 
 UNKNOWN_FUNCTION = "E401"
@@ -72,25 +73,6 @@ _BRINGERS = frozenset({"pkg", "pip", "virtualenv", "cmd", "archive", "git", "mod
 """Modules whose states may install a program or library that another module needs to load."""
 _PUTS_FILES = frozenset({"managed", "recurse", "copy", "symlink", "hardlink", "rename", "serialize"})
 """The ``file`` states that can put a module where the run loads it from."""
-
-
-class Functions(Protocol):
-    """Finds state functions: the loader."""
-
-    def find(self, name: str, /) -> LoadedFunction | None:
-        """Return the function ``module.function``, or None."""
-
-    def get(self, name: str, /) -> LoadedFunction:
-        """Return the function ``module.function``. Raises FunctionNotFound, with the nearest name, if there is none."""
-
-    def module(self, name: str, /) -> object | None:
-        """Return the module of that name, or None."""
-
-    def refused(self, module_name: str, /) -> LoadedModule | None:
-        """Return the module of that name if it does not load at present, with the functions it would have; or None."""
-
-    def has_place_for(self, path: str, /) -> bool:
-        """Return whether a module at a path, or below it, would be loaded."""
 
 
 class _Taken(Value):
@@ -187,10 +169,10 @@ def _shape(value: Any) -> type | None:
 
 def check_arguments(
     drafts: Sequence[Draft],
-    functions: Functions,
+    functions: LazyLoader,
     findings: Findings,
     *,
-    modules: Functions | None = None,
+    modules: LazyLoader | None = None,
     used_by: Callable[[Draft], tuple[str, bool]],
 ) -> list[Misspelt]:
     """Record what is wrong with the function and the arguments of every draft; return the misspelt keywords.
@@ -225,7 +207,7 @@ def check_arguments(
     return checker.misspelt
 
 
-def writer_of(drafts: Sequence[Draft], functions: Functions) -> str:
+def writer_of(drafts: Sequence[Draft], functions: LazyLoader) -> str:
     """Return the ID of a state that may write a module which the run then loads; "" if there is none."""
     puts = (draft for draft in drafts if draft.state == "file" and draft.fun in _PUTS_FILES)
     return next((draft.id for draft in puts if functions.has_place_for(draft.name)), "")
@@ -236,8 +218,8 @@ class _Checker:
 
     def __init__(
         self,
-        functions: Functions,
-        modules: Functions | None,
+        functions: LazyLoader,
+        modules: LazyLoader | None,
         findings: Findings,
         used_by: Callable[[Draft], tuple[str, bool]],
     ) -> None:
@@ -380,7 +362,7 @@ class _Checker:
             self._findings.noted(code, message, draft.file, line, hint, mistake=mistake)
 
 
-def _missing(functions: Functions, name: str) -> tuple[str, str]:
+def _missing(functions: LazyLoader, name: str) -> tuple[str, str]:
     try:
         functions.get(name)
     except FunctionNotFound as error:

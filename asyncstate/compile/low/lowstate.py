@@ -9,70 +9,42 @@ import fnmatch
 from copy import copy as copied
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from asyncstate.load.plugin import described
-from asyncstate.model.chunk import Declared
+from asyncstate.model.chunk import Declared, Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.highstate import HighData
-    from asyncstate.model.chunk import Lines
 
 
 UNSET: Any = object()
 """The state has no ``order``, which differs from an ``order`` of null."""
 
 
-class Draft(Declared):
+class Draft(Declared, msgspec.Struct, eq=False):
     """A chunk while the graph is built: like LowChunk, but its place in the serial order is not known yet.
 
     ``order`` is the value in high data, ``fraction`` what the position within ``names`` adds to it, ``automatic``
     whether the compiler gave the number, not the SLS.
     """
 
-    __slots__ = (
-        "args",
-        "automatic",
-        "env",
-        "file",
-        "fraction",
-        "fun",
-        "id",
-        "included_from",
-        "lines",
-        "name",
-        "order",
-        "sls",
-        "state",
-    )
-
-    def __init__(
-        self,
-        state: str,
-        fun: str,
-        id_: str,
-        name: Any,
-        *,
-        sls: str,
-        env: str,
-        args: dict[str, Any],
-        order: Any,
-        included_from: tuple[str, ...],
-    ) -> None:
-        self.state: str = state
-        self.fun: str = fun
-        self.id: str = id_
-        self.name: Any = name
-        self.sls: str = sls
-        self.env: str = env
-        self.args: dict[str, Any] = args
-        self.order: Any = order
-        self.included_from: tuple[str, ...] = included_from
-        self.fraction: float = 0.0
-        self.automatic: bool = True
-        self.file: str = ""
-        self.lines: Lines | None = None
+    state: str
+    fun: str
+    id: str
+    name: Any
+    sls: str
+    env: str
+    args: dict[str, Any]
+    order: Any
+    included_from: tuple[str, ...]
+    fraction: float = 0.0
+    automatic: bool = True
+    file: str = ""
+    lines: Lines | None = None
 
     @property
     def line(self) -> int:

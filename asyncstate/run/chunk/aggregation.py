@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections import ChainMap
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.chunk import AGGREGATED, MOD_AGGREGATE, MOD_AGGREGATE_SPLIT, fresh
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
+    from asyncstate.run.chunk.call import Caller
 
 Low = dict[str, Any]
 Changes = dict[str, Any]
@@ -32,23 +33,10 @@ _OWN_VERDICT = ("check_cmd",)
 """Keywords that let only a member's own call decide whether it succeeded."""
 
 
-class HookCaller(Protocol):
-    """Calls the hooks of a module; implemented by the caller."""
-
-    async def find(self, name: str) -> LoadedFunction | None:
-        """Return a state function; None if there is none."""
-
-    async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
-        """Call a function in the context of a chunk."""
-
-    def raised(self, error: BaseException) -> None:
-        """Raise ``error`` again if it cancels the run."""
-
-
 class Aggregation:
     """The low data of a run as ``mod_aggregate`` changed it. ``notices`` report its failures."""
 
-    def __init__(self, caller: HookCaller) -> None:
+    def __init__(self, caller: Caller) -> None:
         self.lows: dict[int, Low] = {}
         self.notices: list[str] = []
         self._caller = caller

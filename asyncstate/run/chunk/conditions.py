@@ -17,6 +17,7 @@ from asyncstate.model.encode import plain
 from asyncstate.process.descriptors import is_refusal
 from asyncstate.run.chunk.slots import fill_slots
 from asyncstate.run.rows import WrongInTree
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,15 +40,12 @@ def is_there(creates: Any) -> bool:
         return False
 
 
-class Answer:
+class Answer(Value):
     """The answer of one condition: whether to skip the state, and the comment. ``warning``: an error Salt hides."""
 
-    __slots__ = ("comment", "skip", "warning")
-
-    def __init__(self, comment: str, *, skip: bool, warning: str = "") -> None:
-        self.comment: str = comment
-        self.skip: bool = skip
-        self.warning: str = warning
+    comment: str
+    skip: bool
+    warning: str = ""
 
 
 def check_conditions(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row | None:

@@ -28,8 +28,7 @@ def ordered(draw):
         few = draw(st.lists(st.sampled_from([draft.id for draft in graph.drafts]), min_size=1, max_size=2))
         serial = restrict(graph, serial, few, "")
     if which == "groups":
-        found = aggregate(graph, order, serial, None, option=True, has_mod_aggregate=lambda module: module != "test")
-        serial = found.serial
+        serial, _ = aggregate(graph, order, serial, None, option=True, has_mod_aggregate="test".__ne__)
     return graph, order, serial
 
 
