@@ -30,7 +30,6 @@ from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.recorder import Announcer, Recorder
 from asyncstate.run.worker_pool import WorkerPool
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -94,7 +93,6 @@ class Engine:
         self._journal: Keeper | None = None
         self._notices: list[str] = []
         self._pool: WorkerPool | None = None
-        self._parts: tuple[Machine, WorkerPool, Recorder, Announcer] | None = None
         self._cancelled = ""
         self._is_abandoned = False
         self._is_over = False
@@ -128,11 +126,9 @@ class Engine:
         """End the run without its loop, which is closed: cancel its chunks, send the last event, make the report."""
         self._is_abandoned = True
         self._cancelled = self._cancelled or reason
-        if self._parts is None or self.report is not None:
-            return
-        machine, pool, recorder, announcer = self._parts
-        pool.abandon(self._cancelled)
-        self._end_at_once(machine, pool, recorder, announcer)
+        if self._pool is not None and self.report is None:
+            self._pool.abandon(self._cancelled)
+            self._end_at_once(self._pool)
 
     async def clean_up(self) -> None:
         """Remove what worked ahead of an abandoned run, and close its journal. May be called on any loop."""
@@ -181,7 +177,6 @@ class Engine:
                 ahead=self._ahead,
                 elsewhere=self._elsewhere,
             )
-            self._parts = machine, pool, recorder, announcer
             if self._cancelled:
                 pool.stop(self._cancelled)
             try:
@@ -196,17 +191,17 @@ class Engine:
             except anyio.get_cancelled_exc_class():
                 self._cancelled = self._cancelled or GAVE_UP
                 with anyio.CancelScope(shield=True):
-                    await self._end(machine, pool, recorder, announcer)
+                    await self._end(pool)
                 raise
             except Exception as error:
                 from asyncstate.run.story import fault  # noqa: PLC0415 - a fault
 
                 self._cancelled = self._cancelled or fault(error)
-                await self._end(machine, pool, recorder, announcer)
+                await self._end(pool)
                 raise
         if machine.stopped == NEVER_ENDED:
             self._cancelled = self._cancelled or NEVER_ENDED
-        return await self._end(machine, pool, recorder, announcer)
+        return await self._end(pool)
 
     def _introduce(self) -> RedactedPlan:
         """Open the journal, and prepare how the plan is shown without secrets."""
@@ -266,30 +261,36 @@ class Engine:
     def _journal_notices(self) -> list[str]:
         return [] if self._journal is None else self._journal.notices
 
-    async def _end(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
+    async def _end(self, pool: WorkerPool) -> RunReport:
         """Send the last events and make the report; all at once, if the task is cancelled meanwhile."""
         try:
-            while announcer.behind:
-                announcer.catch_up()
+            while pool.announcer.behind:
+                pool.announcer.catch_up()
                 await anyio.lowlevel.checkpoint()
-            numbered = await self._off_loop(self._numbered, machine, pool, recorder, announcer)
+            report, end = await self._off_loop(self._numbered, pool)
         except anyio.get_cancelled_exc_class():
             if not self._is_abandoned:
-                self._end_at_once(machine, pool, recorder, announcer)
+                self._end_at_once(pool)
             raise
-        self.report = self._announce_end(numbered, announcer)
-        return self.report
+        return self._announce_end(report, end, pool)
 
-    def _end_at_once(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> None:
-        while announcer.behind:
-            announcer.catch_up()
-        self.report = self._announce_end(self._numbered(machine, pool, recorder, announcer), announcer)
+    def _end_at_once(self, pool: WorkerPool) -> None:
+        while pool.announcer.behind:
+            pool.announcer.catch_up()
+        self._announce_end(*self._numbered(pool), pool)
 
-    def _numbered(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> _Numbered:
-        found = self._dispatch.findings()
-        report = recorder.report(
+    def _announce_end(self, report: RunReport, end: dict[str, Any], pool: WorkerPool) -> RunReport:
+        self.report = report
+        if end:
+            pool.announcer.emit(RunFinished, **end)
+        return report
+
+    def _numbered(self, pool: WorkerPool) -> tuple[RunReport, dict[str, Any]]:
+        """Return the report without secrets, and the fields of the last event; none if nothing receives it."""
+        found, announcer = self._dispatch.findings(), pool.announcer
+        report = pool.recorder.report(
             pool.in_flight.check_ranks,
-            machine.not_started(),
+            pool.machine.not_started(),
             cut_short=bool(self._cancelled),
             warnings=(*self.plan.warnings, *found.warnings),
             notices=(*found.notices, *pool.notices, *announcer.notices, *self._notices, *self._journal_notices),
@@ -301,8 +302,8 @@ class Engine:
             wall_ms=round((self._clock() - announcer.began) * 1000, 3),
             cancelled=self._cancelled,
         )
-        end = self._counted(report, recorder, found.warnings) if announcer.heard else {}
-        return _Numbered(announcer.shown.report(report), end)
+        end = self._counted(report, pool.recorder, found.warnings) if announcer.heard else {}
+        return announcer.shown.report(report), end
 
     def _counted(self, report: RunReport, recorder: Recorder, found: Sequence[Issue]) -> dict[str, Any]:
         """Return the fields of `RunFinished`."""
@@ -332,15 +333,3 @@ class Engine:
             "order": order,
             "foretold": foretold,
         }
-
-    def _announce_end(self, numbered: _Numbered, announcer: Announcer) -> RunReport:
-        if numbered.end:
-            announcer.emit(RunFinished, **numbered.end)
-        return numbered.shown
-
-
-class _Numbered(Value):
-    """The report of a run without secrets, and the fields of its last event; none if nothing receives it."""
-
-    shown: RunReport
-    end: dict[str, Any]

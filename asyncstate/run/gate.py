@@ -9,7 +9,7 @@ documentation has the same table). If a watched state changed, the verdict is CH
 
 from __future__ import annotations
 
-from enum import IntFlag, StrEnum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from asyncstate.model.requisite import RequisiteKind
@@ -55,23 +55,9 @@ NOT_RUN = {
 """The comment of a row whose state did not run and did not fail."""
 
 
-class Mark(IntFlag):
-    """The meaning of one target for one requisite. The hot path uses plain numbers."""
-
-    FAIL = 1
-    MET = 2
-    CHANGE = 4
-    ONCHANGES = 8
-    ONCHANGESMET = 16
-    ONFAIL = 32
-    PRE = 64
-    PREMET = 128
-    SKIP_REQ = 256
-
-
-_FAIL, _MET, _CHANGE = int(Mark.FAIL), int(Mark.MET), int(Mark.CHANGE)
-_ONCHANGES, _ONCHANGESMET, _ONFAIL = int(Mark.ONCHANGES), int(Mark.ONCHANGESMET), int(Mark.ONFAIL)
-_PRE, _PREMET, _SKIP_REQ = int(Mark.PRE), int(Mark.PREMET), int(Mark.SKIP_REQ)
+FAILED = 1
+"""The mark of a target that failed for a requisite. The other meanings of one target follow; marks are united."""
+_MET, _CHANGE, _ONCHANGES, _ONCHANGESMET, _ONFAIL, _PRE, _PREMET, _SKIP_REQ = (1 << bit for bit in range(1, 9))
 
 # Read once, as is the kind of a node: see `NodeKind`.
 _OF_ONFAIL, _OF_ONCHANGES = RequisiteKind.ONFAIL, RequisiteKind.ONCHANGES
@@ -87,7 +73,7 @@ def target_marks(family: RequisiteKind, outcome: Outcome) -> int:
     elif family is _OF_ONCHANGES:
         return marks | (_ONCHANGES if outcome.result is False or not outcome.changed else _ONCHANGESMET)
     elif outcome.result is False:
-        return marks | _FAIL
+        return marks | FAILED
     if family is _OF_WATCH and outcome.changed:
         return marks | _CHANGE
     if family is _OF_PREREQ:
@@ -99,7 +85,7 @@ def reduce_marks(kind: RequisiteKind, marks: int) -> int:
     """Apply the rule of one kind, "any" or "all", to the marks of all its targets."""
     if kind.endswith("_any") or kind is _OF_ONFAIL:
         if marks & (_MET | _CHANGE):
-            marks &= ~_FAIL
+            marks &= ~FAILED
         if marks & _MET:
             marks &= ~_ONFAIL
     return marks
@@ -107,7 +93,7 @@ def reduce_marks(kind: RequisiteKind, marks: int) -> int:
 
 def settle(marks: int) -> Verdict:
     """Return the verdict of the united marks of all kinds: the first status that fits."""
-    if marks & _FAIL:
+    if marks & FAILED:
         return Verdict.FAIL
     if marks & _SKIP_REQ:
         if marks & (_ONCHANGESMET | _PREMET):

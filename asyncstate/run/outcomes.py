@@ -12,7 +12,7 @@ import msgspec
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.run.gate import Mark, Verdict, target_marks, verdict
+from asyncstate.run.gate import FAILED, Verdict, target_marks, verdict
 
 if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
@@ -59,7 +59,7 @@ class Outcomes:
     def exclude(self, chunk: int) -> bool:
         """Whether outcomes so far keep a chunk from running; False while that is open."""
         requisites = self._plan.requisites[chunk]
-        if any(each.kind in _PLAIN and self._marks(each.node, each.kind.family) & Mark.FAIL for each in requisites):
+        if any(each.kind in _PLAIN and self._marks(each.node, each.kind.family) & FAILED for each in requisites):
             return True
         for counted in (requisites, [each for each in requisites if each.kind.family in DECIDING]):
             if counted and all(self._ended[each.node] is not None for each in counted):

@@ -72,12 +72,12 @@ class WorkerPool:
         self._elsewhere = elsewhere
         self.plan: Plan = machine.plan
         self.in_flight: InFlight = InFlight(machine, recorder, announcer, clock=clock)
-        self._machine = machine
+        self.machine: Machine = machine
         self._dispatch = dispatch
         self._asked_for = options.concurrency
         self._concurrency, self._why_few = places(options.concurrency)
-        self._recorder = recorder
-        self._announcer = announcer
+        self.recorder: Recorder = recorder
+        self.announcer: Announcer = announcer
         self._log_fields = log_fields
         self._sleep = sleep
         self._clock = clock
@@ -106,8 +106,8 @@ class WorkerPool:
     @property
     def rows(self) -> dict[str, Row]:
         """The rows of the chunks that have ended so far, by tag, without secrets."""
-        shown = self._announcer.shown
-        return {shown.tag(tag): shown.row(tag, row) for tag, row in self._recorder.rows.items()}
+        shown = self.announcer.shown
+        return {shown.tag(tag): shown.row(tag, row) for tag, row in self.recorder.rows.items()}
 
     @property
     def notices(self) -> list[str]:
@@ -120,7 +120,7 @@ class WorkerPool:
 
     def stop(self, reason: str) -> None:
         """Start nothing more. Running chunks may finish, but are not retried."""
-        self._machine.stop(reason)
+        self.machine.stop(reason)
         self._stopped = True
         if self._ahead is not None:
             self._ahead.stop()
@@ -140,21 +140,21 @@ class WorkerPool:
 
     async def work(self) -> None:
         """Return when everything has ended, or was cancelled and had `GRACE` to end. Raises MachineStalled."""
-        if not self._machine.finished:
+        if not self.machine.finished:
             await self._work_off()
-        if self._machine.stalled:
+        if self.machine.stalled:
             raise self._stalled()
 
     async def _work_off(self) -> None:
         self._start_workers()
         if self._ahead is not None:
             self._ahead.begin()
-        listening = asyncio.create_task(self._listen()) if self._machine.awaited else None
+        listening = asyncio.create_task(self._listen()) if self.machine.awaited else None
         try:
-            with Timer(LONG / 2 if self._announcer.heard else None, self.in_flight.name_long_running, repeat=True):
+            with Timer(LONG / 2 if self.announcer.heard else None, self.in_flight.name_long_running, repeat=True):
                 await self._over.wait()
         except anyio.get_cancelled_exc_class():
-            self._machine.stop("cancelled")
+            self.machine.stop("cancelled")
             self.cut_off(GAVE_UP)
             with anyio.CancelScope(shield=True):
                 await self._wind_up()
@@ -178,17 +178,17 @@ class WorkerPool:
                     async for node, outcome in outcomes:
                         self._arrived(node, outcome)
                         await self._catch_up()  # all workers may be busy
-                        if not self._machine.awaited:
+                        if not self.machine.awaited:
                             return
             self._fail(ValueError("the run has no access to the states of other hosts that its plan waits for"))
         except Exception as error:  # noqa: BLE001 - it must not end unheard: the run would wait for ever
             self._fail(error)
 
     def _arrived(self, node: int, outcome: Outcome) -> None:
-        released = self._machine.arrive(node, outcome)
-        if released and self._announcer.shows:
-            self._announcer.ready(self._machine, node, released, self.plan.nodes[node].label)
-        if not self._machine.finished:
+        released = self.machine.arrive(node, outcome)
+        if released and self.announcer.shows:
+            self.announcer.ready(self.machine, node, released, self.plan.nodes[node].label)
+        if not self.machine.finished:
             self._start_workers()
             return
         self._wake(len(self._idle))
@@ -198,7 +198,7 @@ class WorkerPool:
 
     def _start_workers(self, own: int = 0) -> None:
         """Wake or start workers for ready work, without the ``own`` pieces that the caller takes itself."""
-        wanted = min(self._machine.ready - own, self._concurrency - self._busy)
+        wanted = min(self.machine.ready - own, self._concurrency - self._busy)
         if wanted <= 0:
             return
         woken = min(wanted, len(self._idle))
@@ -218,11 +218,11 @@ class WorkerPool:
         if error is not None and not self.cut:
             self._fail(error)
         if not self._tasks:
-            if self._machine.finished or self.cut:
+            if self.machine.finished or self.cut:
                 self._over.set()
             else:  # a plugin cancelled the worker, which is not allowed
                 self._start_workers()
-                if not self._tasks and not self._machine.awaited:
+                if not self._tasks and not self.machine.awaited:
                     self._fail(self._stalled())
         elif self.in_flight.overdue:
             self._look_for_end()
@@ -233,7 +233,7 @@ class WorkerPool:
         Before, the nodes that wait for such calls are given up: other hosts are notified, and nodes that failed
         requisites keep from running get their rows. Return whether that gives the caller work.
         """
-        overdue, machine = self.in_flight.overdue, self._machine
+        overdue, machine = self.in_flight.overdue, self.machine
         if not self._tasks:
             self._over.set()
         if not overdue or self.cut or len(self._idle) + own + len(overdue) != len(self._tasks):
@@ -257,21 +257,21 @@ class WorkerPool:
 
         self._failure = error
         self.cut_off(fault(error))
-        self._machine.stop(fault(error))
+        self.machine.stop(fault(error))
 
     def _stalled(self) -> MachineStalled:
         from asyncstate.run.story import MachineStalled  # noqa: PLC0415 - a fault
 
-        return MachineStalled(self._machine, self._announcer.shown.text)
+        return MachineStalled(self.machine, self.announcer.shown.text)
 
     def _wake(self, count: int) -> None:
         for _ in range(count):
             self._idle.pop().set()
 
     async def _worker(self) -> None:
-        machine = self._machine
+        machine = self.machine
         while True:
-            if self._announcer.behind:
+            if self.announcer.behind:
                 await self._catch_up()
             work = machine.take() if self._busy < self._concurrency else None
             if work is not None:
@@ -290,9 +290,9 @@ class WorkerPool:
 
     async def _catch_up(self) -> None:
         """Send the events that are behind: in each turn, one worker sends some and the others wait."""
-        while self._announcer.behind:
+        while self.announcer.behind:
             if not self._turning:
-                self._announcer.catch_up()
+                self.announcer.catch_up()
             await self._end_turn()
 
     async def _end_turn(self) -> None:
@@ -310,7 +310,7 @@ class WorkerPool:
         """Wait for work. Raises MachineStalled if all other workers wait, too: no work can then appear."""
         if self._look_for_end(own=1):
             return
-        if len(self._idle) + 1 == len(self._tasks) and not self._machine.awaited:
+        if len(self._idle) + 1 == len(self._tasks) and not self.machine.awaited:
             raise self._stalled()
         event = anyio.Event()
         self._idle.append(event)
@@ -331,8 +331,8 @@ class WorkerPool:
         """Sleep between two attempts; return whether to try again. With more than one slot, others may use this one."""
         if self._stopped:
             return False
-        if self._announcer.heard:
-            self._announcer.emit(
+        if self.announcer.heard:
+            self.announcer.emit(
                 ChunkRetried,
                 tag=chunk.tag,
                 attempt=attempt,
@@ -374,7 +374,7 @@ class WorkerPool:
 
     def share(self, shared: SharedWork) -> None:
         """Keep the effects of a call on other states, before its row is recorded."""
-        self._announcer.keep(shared)
+        self.announcer.keep(shared)
 
     def left_running(self, chunk: LowChunk, calls: Sequence[asyncio.Future[None]]) -> None:
         """At the end of the run, wait for calls that were cancelled, and name those that do not end."""
@@ -423,10 +423,10 @@ class WorkerPool:
         await self._take_back_slot()
 
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
-        machine = self._machine
+        machine = self.machine
         released = machine.done(node, outcome)
-        if released and self._announcer.shows:
-            self._announcer.ready(machine, node, released, tag)
+        if released and self.announcer.shows:
+            self.announcer.ready(machine, node, released, tag)
         if machine.finished:
             self._wake(len(self._idle))
         else:
@@ -441,7 +441,7 @@ class WorkerPool:
     def abandon(self, reason: str) -> None:
         """Cancel running chunks without their closed loop. Their processes and threads end in the background."""
         self._reason = reason
-        self._machine.stop(reason)
+        self.machine.stop(reason)
         for task, context in list(self._tasks.items()):
             context.run(unwind, task, reason)
         self._abandoned += self.in_flight.leave_behind(self._reason)

@@ -15,28 +15,23 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.lowstate import Draft
 
 _ERROR = "Listen_Error"
+_KEYS = frozenset({"listen", "listen_in"})
 
 
 def resolve_listeners(drafts: Sequence[Draft], serial: Sequence[int], findings: Findings) -> Listening:
     """Resolve every ``listen`` and ``listen_in``. ``serial``: draft numbers in serial order."""
-    interested = [number for number in serial if _listens(drafts[number])]
-    listening = Listening()
-    if interested:
-        _Listeners(drafts, serial, findings, listening).resolve(interested)
-    return listening
-
-
-def _listens(draft: Draft) -> bool:
-    return "listen" in draft.args or "listen_in" in draft.args
+    found = _Listeners(drafts, serial, findings)
+    for number in serial:
+        if not _KEYS.isdisjoint(drafts[number].args):
+            found.resolve(drafts[number])
+    return found.listening
 
 
 class _Listeners:
-    def __init__(
-        self, drafts: Sequence[Draft], serial: Sequence[int], findings: Findings, listening: Listening
-    ) -> None:
+    def __init__(self, drafts: Sequence[Draft], serial: Sequence[int], findings: Findings) -> None:
+        self.listening = Listening()
         self._drafts = drafts
         self._findings = findings
-        self._listening = listening
         self._known: dict[tuple[str, Any], list[int]] = {}
         self._first: dict[Any, int] = {}
         for number in serial:
@@ -45,15 +40,13 @@ class _Listeners:
                 self._known.setdefault((draft.state, name), []).append(number)
                 self._first.setdefault(name, number)
 
-    def resolve(self, interested: list[int]) -> None:
-        for number in interested:
-            draft = self._drafts[number]
-            for module, target in self._references(draft, "listen"):
-                self._listen(draft.state, draft.id, self._targets(module, target))
-                self._require_known(draft, "listen", module, target)
-            for module, listener in self._references(draft, "listen_in"):
-                self._listen(module, listener, self._targets(draft.state, draft.id))
-                self._require_known(draft, "listen_in", module, listener)
+    def resolve(self, draft: Draft) -> None:
+        for module, target in self._references(draft, "listen"):
+            self._listen(draft.state, draft.id, self._targets(module, target))
+            self._require_known(draft, "listen", module, target)
+        for module, listener in self._references(draft, "listen_in"):
+            self._listen(module, listener, self._targets(draft.state, draft.id))
+            self._require_known(draft, "listen_in", module, listener)
 
     def _references(self, draft: Draft, key: str) -> Iterator[tuple[str, Any]]:
         """Yield (module, ID or name) of each item. A bare ID or name means the first state that has it."""
@@ -82,7 +75,7 @@ class _Listeners:
         numbers = self._known.get((module, target), ())
         if not numbers:
             tag, row = _error_row(module, target)
-            self._listening.rows[tag] = row
+            self.listening.rows[tag] = row
         return tuple(numbers)
 
     def _listen(self, module: str, name: Any, targets: tuple[int, ...]) -> None:
@@ -90,8 +83,8 @@ class _Listeners:
             return
         listeners = self._known.get((module, name), ())
         if not listeners:
-            self._listening.broken.append((targets, *_error_row(module, name)))
-        self._listening.listeners.extend((listener, targets) for listener in listeners)
+            self.listening.broken.append((targets, *_error_row(module, name)))
+        self.listening.listeners.extend((listener, targets) for listener in listeners)
 
     def _require_known(self, draft: Draft, key: str, module: str, name: Any) -> None:
         """Note a name that no state has: a run makes a failed row of it, and others go on."""
