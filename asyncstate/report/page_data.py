@@ -8,10 +8,10 @@ import msgspec
 
 from asyncstate.model.chunk import file_line, parse_tag
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import STATE_RAN, changes_something, was_held_back
 from asyncstate.report.nested import nested_lines
+from asyncstate.report.reduction import transitive_reduction
 from asyncstate.report.summary import AS_WANTED, describe_tag
 from asyncstate.report.terminal import Palette, clean
 

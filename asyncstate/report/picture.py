@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.html import Page
 from asyncstate.report.page_data import PageState
+from asyncstate.report.reduction import transitive_reduction
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

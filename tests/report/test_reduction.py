@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.model import reduction
-from asyncstate.model.reduction import transitive_reduction
+from asyncstate.report import reduction
+from asyncstate.report.reduction import transitive_reduction
 
 
 @st.composite
