@@ -60,8 +60,6 @@ class HighData:
     lists the SLS files of each environment.
     """
 
-    __slots__ = ("data", "findings", "hidden", "includes", "numbered", "tree")
-
     def __init__(self, data: dict[Any, Any], findings: Findings) -> None:
         self.data: dict[Any, Any] = data
         self.findings: Findings = findings
@@ -82,8 +80,6 @@ class HighData:
 
 class _Sls:
     """One SLS while its includes are rendered."""
-
-    __slots__ = ("chain", "children", "data", "env", "excludes", "extends", "finished", "pending", "sls")
 
     def __init__(self, sls: str, env: str, chain: list[str]) -> None:
         self.sls = sls

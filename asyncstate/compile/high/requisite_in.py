@@ -53,8 +53,6 @@ def expand_requisite_in(high: HighData, findings: Findings, disabled: frozenset[
 class _Additions:
     """The additions to one target: arguments in order, and the block of each requisite among them."""
 
-    __slots__ = ("arguments", "blocks")
-
     def __init__(self) -> None:
         self.arguments: list[Any] = []
         self.blocks: dict[str, list[Any]] = {}

@@ -13,6 +13,7 @@ import msgspec
 
 from asyncstate.load.plugin import described
 from asyncstate.model.chunk import Declared, Lines
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,12 +69,11 @@ class Draft(Declared, msgspec.Struct, eq=False):
         }
 
 
-class LowStates:
+class LowStates(Value):
     """The drafts in compile order, and the rows of states that a grain disables."""
 
-    def __init__(self) -> None:
-        self.drafts: list[Draft] = []
-        self.disabled: dict[str, dict[str, Any]] = {}
+    drafts: list[Draft]
+    disabled: dict[str, dict[str, Any]]
 
 
 _NOT_ARGUMENTS = frozenset({"state", "fun", "__sls_included_from__"})
@@ -86,8 +86,8 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
 
     High data is used up: each declaration is dropped once its drafts are made, for a large tree is not held twice.
     """
-    result = LowStates()
-    drafts = result.drafts
+    drafts: list[Draft] = []
+    disabled: dict[str, dict[str, Any]] = {}
     chains: dict[tuple[str, ...], tuple[str, ...]] = {}
     for id_ in list(high.data):
         body = high.data.pop(id_)
@@ -119,8 +119,8 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
             else:
                 drafts.extend(expand_names(draft, names, findings))
     if disabled_patterns:
-        result.drafts = [draft for draft in drafts if not _is_disabled(draft, disabled_patterns, result.disabled)]
-    return result
+        drafts = [draft for draft in drafts if not _is_disabled(draft, disabled_patterns, disabled)]
+    return LowStates(drafts, disabled)
 
 
 def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, Any, list[NamedEntry] | None, dict[str, Any], Any]:

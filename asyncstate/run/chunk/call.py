@@ -45,7 +45,7 @@ from asyncstate.run.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Mapping
 
     from asyncstate.dunders.context import Additions
     from asyncstate.guard.event_loop import LoopWatch
@@ -157,7 +157,8 @@ class Caller:
             await self.host.workers.run(release, token)
         row = normalise(returned, name)
         if row["result"] is False:
-            if context is not before and not (ended and _speaks_for_itself(function)):
+            # A state of the tree that returned reports its changes itself: its row stays as in Salt.
+            if context is not before and not (ended and function is not None and not function.module.bundled):
                 keep_deeds(row)
             _name_template(row)
         row["start_time"] = began.time().isoformat()
@@ -325,9 +326,12 @@ class Caller:
             def in_thread() -> Any:
                 try:
                     returned = check_conditions(low, salt) if conditions else None
-                    if returned is None:
-                        call = func if context.umask is None else _with_umask(context.umask, func)
-                        returned = call(*args, **kwargs)
+                    if returned is None and context.umask is not None:
+                        from asyncstate.run.chunk.umask import call_with_umask  # noqa: PLC0415 - few states have one
+
+                        returned = call_with_umask(context.umask, func, *args, **kwargs)
+                    elif returned is None:
+                        returned = func(*args, **kwargs)
                     return checked(returned, low, salt) if checks else returned
                 finally:
                     if context.cancel is not None:
@@ -482,17 +486,6 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
     raise ArgumentError(f"'timeout' must be a number of seconds, not {described(given)}")
 
 
-def _speaks_for_itself(function: LoadedFunction | None) -> bool:
-    """Whether a state that returned reports its changes itself: rows of modules of the tree stay as in Salt."""
-    return function is not None and not function.module.bundled
-
-
 def _has_conditions(low: Mapping[str, Any]) -> bool:
     """Whether low data has any of the three conditions."""
     return not low.keys().isdisjoint(CONDITIONS_BEFORE)
-
-
-def _with_umask(umask: int, func: Callable[..., Any]) -> Callable[..., Any]:
-    from asyncstate.run.chunk.umask import call_with_umask  # noqa: PLC0415 - few states have an umask
-
-    return partial(call_with_umask, umask, func)
