@@ -14,12 +14,10 @@ from weakref import WeakKeyDictionary
 
 from asyncstate import residue
 from asyncstate.process.descriptors import Thread
-from asyncstate.process.lineage import Lineage, Process, ThreadChildren, living, look_at, processes, start
+from asyncstate.process.lineage import Lineage, Process, ThreadChildren, living, look_at, processes
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Iterable
 
     from asyncstate.dunders.context import CancelToken
 
@@ -145,22 +143,6 @@ class Reaper:
 
 reaper: Reaper = Reaper()
 """The reaper of this process."""
-
-
-class ProgramTree:
-    """A program with all that it starts, to be ended as a whole. ``options`` are those of ``Popen``. Raises OSError."""
-
-    def __init__(self, argv: Sequence[str], **options: Any) -> None:
-        self.process: subprocess.Popen[bytes]
-        self.process, self._lineage = start(argv, **options)
-
-    def end(self) -> None:
-        """Start to end it, and return at once."""
-        reaper.end([self._lineage])
-
-    def wait(self) -> None:
-        """Block until it is gone after `end`."""
-        reaper.wait([self._lineage])
 
 
 _parts: WeakKeyDictionary[CancelToken, list[Lineage]] = WeakKeyDictionary()

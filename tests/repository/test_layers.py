@@ -174,9 +174,17 @@ def plugin_of(name):
     return ".".join(name.split(".")[1:3])
 
 
-STARTS_ITSELF = ("asyncstate/extras/fleet/ssh/loader.py:", "asyncstate/cli/__init__.py:")
-"""The first runs on a host before asyncstate is there, and forks so that a parent outlives the runner and clears up for
-it. The second becomes another program, as the last act of a process that must end."""
+STARTS_ITSELF = (
+    "asyncstate/cli/__init__.py:",
+    "asyncstate/extras/editor/fork.py:",
+    "asyncstate/extras/fleet/service.py:",
+    "asyncstate/extras/fleet/ssh/loader.py:",
+    "asyncstate/extras/proof/shake/container.py:",
+)
+"""No call of a state starts any of these. The first becomes another program, as the last act of a process that must
+end. The second is a copy of the compiler, and is ended with it. The third is a server, which its owner stops. The fourth
+runs on a host before asyncstate is there, and forks so that a parent outlives the runner and clears up for it. The last
+is process 1 of a namespace, with which all its programs end."""
 
 
 def test_one_place_starts_programs(checkout):

@@ -15,10 +15,10 @@ from msgspec import structs
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.extras.editor.compiling import early, whole
+from asyncstate.extras.editor.fork import Fork
 from asyncstate.extras.editor.messages import Job, Reply
 from asyncstate.extras.editor.render_cache import Renderings
 from asyncstate.model.encode import encoded
-from asyncstate.process.fork import Fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

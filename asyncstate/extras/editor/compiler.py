@@ -6,13 +6,14 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from asyncstate.extras.editor.messages import Reply
 from asyncstate.model.encode import encoded
-from asyncstate.process.ending import ProgramTree
+from asyncstate.process.ending import reaper
+from asyncstate.process.lineage import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +38,8 @@ class Compiler:
         self._argv = argv
         self._take = take
         self._lock = threading.Lock()
-        self._program: ProgramTree | None = None
-        self._ended: list[ProgramTree] = []
+        self._program: _ProgramTree | None = None
+        self._ended: list[_ProgramTree] = []
         self._asked = 0
         self._waits_since = 0.0
 
@@ -76,7 +77,7 @@ class Compiler:
     def _start(self) -> subprocess.Popen[bytes] | None:
         if self._program is None:
             try:
-                self._program = ProgramTree(self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self._program = _ProgramTree(self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             except OSError as error:
                 self._take(Reply(self._asked, done=True, problem=f"the compiler cannot be started: {error}"))
                 return None
@@ -92,7 +93,7 @@ class Compiler:
             self._ended.append(self._program)
             self._program = None
 
-    def _listen(self, program: ProgramTree) -> None:
+    def _listen(self, program: _ProgramTree) -> None:
         process, problem = program.process, ""
         with process:
             try:
@@ -113,6 +114,22 @@ class Compiler:
         if reply.number == self._asked:
             self._waits_since = 0.0
             self._take(reply)
+
+
+class _ProgramTree:
+    """A program with all that it starts, to be ended as a whole. ``options`` are those of ``Popen``. Raises OSError."""
+
+    def __init__(self, argv: Sequence[str], **options: Any) -> None:
+        self.process: subprocess.Popen[bytes]
+        self.process, self._lineage = start(argv, **options)
+
+    def end(self) -> None:
+        """Start to end it, and return at once."""
+        reaper.end([self._lineage])
+
+    def wait(self) -> None:
+        """Block until it is gone after `end`."""
+        reaper.wait([self._lineage])
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

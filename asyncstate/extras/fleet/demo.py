@@ -24,8 +24,8 @@ from asyncstate.extras.fleet import credentials, subjects
 from asyncstate.extras.fleet.nats.board import NatsBoard
 from asyncstate.extras.fleet.nats.folder import Folder
 from asyncstate.extras.fleet.nats.server import Server, find_program
+from asyncstate.extras.fleet.service import Service
 from asyncstate.model.encode import encoded
-from asyncstate.process.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -21,8 +21,8 @@ from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats.board import NatsBoard
 from asyncstate.extras.fleet.nats.connection import Connection
 from asyncstate.extras.fleet.nats.folder import split_address
+from asyncstate.extras.fleet.service import Service
 from asyncstate.process.child import run_child
-from asyncstate.process.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

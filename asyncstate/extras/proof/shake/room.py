@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.extras.proof.shake.container import run_contained
 from asyncstate.extras.proof.shake.outcome import Entry, paths_below
 from asyncstate.extras.proof.shake.python import PLACE
 from asyncstate.model.encode import encoded
 from asyncstate.process.child import run_child
-from asyncstate.process.container import run_contained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,10 +4,10 @@ import subprocess
 import sys
 import time
 
-from asyncstate.process.fork import Fork
+from asyncstate.extras.editor.fork import Fork
 
 FAILS = """
-from asyncstate.process.fork import Fork
+from asyncstate.extras.editor.fork import Fork
 def work(stream):
     stream.write(b"half")
     raise ValueError("why")

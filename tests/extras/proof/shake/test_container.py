@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from asyncstate.extras.proof.shake.container import CAPABILITIES
 from asyncstate.process.child import run_child
-from asyncstate.process.container import CAPABILITIES
 
 FORBIDDEN = {
     "linux_immutable": 9,
@@ -19,7 +19,7 @@ FORBIDDEN = {
 }
 NOWHERE = """
 import sys
-from asyncstate.process.container import run_contained
+from asyncstate.extras.proof.shake.container import run_contained
 sys.exit(run_contained(["/bin/true"], {}, sys.argv[1], "/old", stdin=b"", stdout=1))
 """
 
