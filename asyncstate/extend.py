@@ -26,7 +26,7 @@ class Extra:
     explains them, by name, ``codes`` the file with the pages of its mistakes, by code. ``renderers`` have, by name, a
     line of help and what is called with data, the arguments in the pipe, a `RenderContext`, and what renders by a pipe.
 
-    Of the other parts, the first extra that has one counts:
+    Of the ``parts``, the first extra that has one counts:
 
     - ``judge`` lets the compilations of a runtime report wrong values, and returns the mistakes in its settings
     - ``contradictions`` yields the states that undo each other's work: it is given the chunks and the dag of a plan,
@@ -46,42 +46,18 @@ class Extra:
         self,
         *,
         commands: Mapping[str, tuple[str, str, str]] | None = None,
+        renderers: Mapping[str, tuple[str, str]] | None = None,
         settings: str = "",
         options: str = "",
-        renderers: Mapping[str, tuple[str, str]] | None = None,
         codes: str = "",
-        contradictions: str = "",
-        judge: str = "",
-        analysis: str = "",
-        manual: str = "",
-        remaining: str = "",
-        traces: str = "",
-        effects: str = "",
-        tracer: str = "",
-        search: str = "",
-        completer: str = "",
-        shells: str = "",
-        lender: str = "",
-        salt: str = "",
+        **parts: str,
     ) -> None:
         self.commands: Mapping[str, tuple[str, str, str]] = commands or {}
+        self.renderers: Mapping[str, tuple[str, str]] = renderers or {}
         self.settings: str = settings
         self.options: str = options
-        self.renderers: Mapping[str, tuple[str, str]] = renderers or {}
         self.codes: str = codes
-        self.contradictions: str = contradictions
-        self.judge: str = judge
-        self.analysis: str = analysis
-        self.manual: str = manual
-        self.remaining: str = remaining
-        self.traces: str = traces
-        self.effects: str = effects
-        self.tracer: str = tracer
-        self.search: str = search
-        self.completer: str = completer
-        self.shells: str = shells
-        self.lender: str = lender
-        self.salt: str = salt
+        self.parts: Mapping[str, str] = parts
 
 
 def extras() -> Iterator[Extra]:
@@ -120,7 +96,7 @@ def settings() -> list[type[Any]]:
 
 def offered(part: str) -> Any:
     """Return a part that an extra may have, such as its ``completer``; None if no extra has it."""
-    return next((load(name) for extra in extras() if (name := getattr(extra, part))), None)
+    return next((load(extra.parts[part]) for extra in extras() if part in extra.parts), None)
 
 
 def provided(part: str, wanted_by: str) -> Any:

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from asyncstate import extend
+
 LEDGER = {
     "fleet": 77,
     "editor": 31,
@@ -47,6 +49,11 @@ def test_an_extra_uses_no_more_names_of_the_engine(checkout, name):
 
 def test_every_extra_has_a_line_in_the_ledger(checkout):
     assert {path.parent.name for path in (checkout / "asyncstate" / "extras").glob("*/extra.py")} == LEDGER.keys()
+
+
+def test_the_door_says_what_each_part_of_an_extra_is():
+    parts = {part for extra in extend.extras() for part in extra.parts}
+    assert parts <= set(re.findall(r"``(\w+)``", str(extend.Extra.__doc__)))
 
 
 def test_the_engine_names_no_extra(checkout):
