@@ -157,8 +157,6 @@ class Brings(NamedTuple):
 
     packages: frozenset[str] = frozenset()
 
-    says = "a test"
-
     installed = False
 
     def named(self, name):

@@ -20,7 +20,6 @@ class Bringing(NamedTuple):
     lasting: bool = False
     installed: bool = True
     packages: frozenset = frozenset()
-    says: str = "a test"
 
     def has(self, place):
         return place in self.places

@@ -179,7 +179,6 @@ def test_a_list_and_a_database_add_up(tmp_path):
     assert web.runs("webd")
     assert web.accounts
     assert web.lasting
-    assert web.says == "dpkg and the list of Debian"
     assert known.brings("else").accounts
     assert known.brings("postfix").has("/etc/postfix")
     assert known.brings("neither") is None

@@ -221,10 +221,6 @@ class Brings(Protocol):
     def installed(self) -> bool:
         """Whether it is installed."""
 
-    @property
-    def says(self) -> str:
-        """The source, for messages: ``dpkg``, or the name of a list."""
-
     def has(self, place: str, /) -> bool:
         """Whether it may have files at a place."""
 
@@ -245,7 +241,6 @@ class Listed(Value):
     accounts: bool
     packages: frozenset[str]
     known: frozenset[str] = frozenset()
-    says: str = "the list of Debian"
     lasting: bool = True
     installed: bool = False
 

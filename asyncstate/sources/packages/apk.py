@@ -19,8 +19,6 @@ class Apk:
     Its scripts are in an archive that is not read; any may make accounts.
     """
 
-    says = "apk"
-
     def __init__(self, file: str = "/lib/apk/db/installed") -> None:
         self._records: dict[str, list[str]] = {}
         self._provided: dict[str, list[str]] = {}

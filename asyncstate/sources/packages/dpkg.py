@@ -30,8 +30,6 @@ _NAMES = re.compile(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)")
 class Dpkg:
     """The packages installed by dpkg. Raises OSError without its database."""
 
-    says = "dpkg"
-
     def __init__(self, folder: str = "/var/lib/dpkg") -> None:
         self._folder = folder
         self._files = frozenset(filesystem.listdir(f"{folder}/info"))

@@ -20,10 +20,6 @@ MAKE_ACCOUNTS = ("useradd", "adduser", "groupadd", "addgroup", "sysusers")
 class Database(Protocol):
     """The packages that are installed on a machine."""
 
-    @property
-    def says(self) -> str:
-        """The source of the knowledge, for messages: the program that keeps the database."""
-
     def needs(self, name: str, /, *, recommended: bool = True) -> Iterable[str] | None:
         """Return the installed packages that one depends on, or recommends; None if it is not installed."""
 
@@ -48,7 +44,6 @@ class Installed(Value):
     words: frozenset[str]
     whole_words: frozenset[str]
     accounts: bool
-    says: str
     lasting: bool = False
     installed: bool = True
     packages: frozenset[str] = frozenset()
@@ -97,7 +92,6 @@ class InstalledPackages:
             frozenset().union(*(part.words for part in parts)),
             frozenset().union(*(part.whole_words for part in parts)),
             any(part.accounts for part in parts),
-            self._database.says,
         )
 
     def _part(self, name: str) -> Installed:
@@ -110,7 +104,7 @@ class InstalledPackages:
             names = (name, *map(last_name, places))
             words, whole = (frozenset(word for each in names for word in of(each)) for of in (words_of, whole_words_of))
             accounts = any(path.startswith(_SYSUSERS) for path in paths) or self._database.makes_accounts(name)
-            part = self._parts[name] = Installed(places, programs, words, whole, accounts, self._database.says)
+            part = self._parts[name] = Installed(places, programs, words, whole, accounts)
         return part
 
 

@@ -27,15 +27,12 @@ _DATABASES = {
 
 
 class _Both(Value):
-    """The contents of a package by the list and by the database."""
+    """The contents of an installed package by the list, which makes them lasting, and by the database."""
 
     listed: Brings
     brought: Installed
-
-    @property
-    def lasting(self) -> bool:
-        """Whether this holds for other versions, too: True, because of the list."""
-        return True
+    lasting: bool = True
+    installed: bool = True
 
     @property
     def packages(self) -> frozenset[str]:
@@ -48,19 +45,9 @@ class _Both(Value):
         return self.listed.places | self.brought.places
 
     @property
-    def installed(self) -> bool:
-        """Whether it is installed."""
-        return True
-
-    @property
     def accounts(self) -> bool:
         """Whether it makes accounts, by either."""
         return self.listed.accounts or self.brought.accounts
-
-    @property
-    def says(self) -> str:
-        """The sources, for messages."""
-        return f"{self.brought.says} and {self.listed.says}"
 
     def has(self, place: str) -> bool:
         """Whether it has files at a place, by either."""

@@ -17,8 +17,6 @@ _BARE = re.compile(r"[^<>=: ]+")
 class Pacman:
     """The packages installed by pacman. Raises OSError without its database."""
 
-    says = "pacman"
-
     def __init__(self, folder: str = "/var/lib/pacman/local") -> None:
         entries = [entry for entry in filesystem.listdir(folder) if entry.count("-") > 1]
         self._folders = {entry.rsplit("-", 2)[0]: f"{folder}/{entry}" for entry in entries}

@@ -17,8 +17,6 @@ _ONE = "[F%{FILENAMES}\n]S%{PREIN}\nS%{POSTIN}\n"
 class Rpm:
     """The packages installed by rpm. Raises OSError if the program is missing or fails."""
 
-    says = "rpm"
-
     def __init__(self, program: Sequence[str] = ("/usr/bin/rpm",)) -> None:
         self._program = program
         self._needed: dict[str, list[str]] = {}
