@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from asyncstate.render import Rendered
     from asyncstate.render.context import Restraint
     from asyncstate.render.kept import Kept
-    from asyncstate.render.wanted import Wanted
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.held import HeldFiles
     from asyncstate.sources.matchers import Matcher
@@ -84,8 +83,17 @@ class TreeElsewhere(Protocol):
 class Renderings(Protocol):
     """Earlier renderings of SLS files of this tree and its pillar."""
 
-    def of(self, wanted: Wanted) -> Rendered:
-        """Return an earlier rendering of a file, or render it."""
+    def of(
+        self,
+        file: SlsFile,
+        extra: Mapping[str, Any],
+        *,
+        pillar: Mapping[str, Any],
+        grains: Mapping[str, Any],
+        read: Callable[[str], bytes],
+        render: Callable[[], Rendered],
+    ) -> Rendered:
+        """Return an earlier rendering of a file, or what ``render`` returns; ``read`` returns any file of its tree."""
 
 
 class Embedding(Value):
@@ -292,15 +300,11 @@ class RuntimeServices(Services):
 
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
-        if (renderings := self._embedding.renderings) is not None:
-            from asyncstate.render.wanted import Wanted  # noqa: PLC0415 - a run keeps no renderings
-
-            render = partial(self._rendered, file, extra, client, rendered, pillar)
-            host = self.host
-            return renderings.of(
-                Wanted(file, extra, pillar=host.pillar, grains=host.grains, read=client.read, render=render)
-            )
-        return self._rendered(file, extra, client, rendered, pillar)
+        render = partial(self._rendered, file, extra, client, rendered, pillar)
+        if (renderings := self._embedding.renderings) is None:
+            return render()
+        host = self.host
+        return renderings.of(file, extra, pillar=host.pillar, grains=host.grains, read=client.read, render=render)
 
     def render_file(self, path: str) -> Rendered:
         """Render a file of any folder as an SLS is. Raises RenderError."""

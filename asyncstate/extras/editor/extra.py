@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asyncstate.extend import Extra
+from asyncstate import extend
 
-EXTRA = Extra(
+EXTRA = extend.Extra(
     commands={
         "lsp": (
             "Shell",
