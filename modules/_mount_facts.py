@@ -1,17 +1,20 @@
-"""Types of file systems, and options, with which something can be mounted."""
+"""What the kernel tells of mounts: the types and options that it takes, and the processes that keep a mount busy."""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import grp
 import os
 import pwd
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from asyncstate.filesystem.mount_options import refused_option
+from asyncstate.process.lineage import pids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _PROC = "/proc"
 _MODULES = "/lib/modules"
@@ -27,6 +30,13 @@ _OF_THE_PROGRAM = frozenset(
 """The options for every type of file system of mount(8), and those of its loop devices; SELinux judges contexts."""
 _BY_A_HELPER = {"nfs": "addr=", "nfs4": "addr=", "fuse": "fd=", "fuseblk": "fd="}
 """Types that the kernel mounts only with an option that the helper program adds."""
+_FSOPEN, _FSCONFIG = 430, 431
+"""The numbers of the system calls on every architecture except alpha and mips."""
+_OTHER_NUMBERS = ("alpha", "mips")
+_CLOEXEC = 1
+_SET_FLAG, _SET_STRING = 0, 1
+_OF_THE_OPTION = frozenset({errno.EINVAL, errno.ENOENT, errno.ENOTDIR, errno.ERANGE, errno.ELOOP, errno.ENAMETOOLONG})
+"""Errors because of an option. Others say that this process may not ask, or that the kernel has no such call."""
 
 
 def refused_type(fstype: str, options: Iterable[str]) -> str:
@@ -53,7 +63,7 @@ def refused_options(fstype: str, options: Iterable[str]) -> str:
     loaded = kind in _loaded()
     if os.geteuid() != 0 or not loaded or kind in _BY_A_HELPER or "," in fstype or _has_helper(fstype):
         return ""
-    return refused_option(kind, [each for each in options if not _is_of_the_program(each)])
+    return _refused_option(kind, [each for each in options if not _is_of_the_program(each)])
 
 
 def _is_of_the_program(option: str) -> bool:
@@ -104,3 +114,67 @@ def _may_be_known(kind: str) -> bool:
 def _text(path: str) -> str:
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read()
+
+
+def _refused_option(fstype: str, options: Iterable[str]) -> str:
+    """Return the kernel's words about the first of these options that a known type of file system refuses, "" for none.
+
+    ``options`` are those of the file system, without the ones that the program mount keeps for itself. A type that
+    takes all options as they come refuses them later, when it is mounted, and so do options that depend on the device.
+    """
+    if os.uname().machine.startswith(_OTHER_NUMBERS):
+        return ""
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    context = syscall(_FSOPEN, os.fsencode(fstype), _CLOEXEC)
+    if context < 0:
+        return ""
+    try:
+        for option in options:
+            key, equals, value = option.partition("=")
+            given = os.fsencode(value) if equals else None
+            if syscall(_FSCONFIG, context, _SET_STRING if equals else _SET_FLAG, os.fsencode(key), given, 0) < 0:
+                number = ctypes.get_errno()
+                if number in _OF_THE_OPTION:
+                    return f"{fstype} refuses the option {option}: {_words(context) or os.strerror(number)}"
+    finally:
+        os.close(context)
+    return ""
+
+
+def _words(context: int) -> str:
+    """Return the last message that the kernel keeps with a context, "" if it has none."""
+    said = ""
+    with suppress(OSError):  # it has no more
+        while line := os.read(context, 4096).decode(errors="replace").strip():
+            said = line
+    return said.partition(" ")[2]
+
+
+def user_of(mount: int) -> int | None:
+    """Return a process that has a folder, its program or an open file in the mount of this ID; None if none is seen.
+
+    Shared libraries of a process, and uses by the kernel itself, are not seen.
+    """
+    return next((pid for pid in pids() if mount in _mounts_of(pid)), None)
+
+
+def _mounts_of(pid: int) -> Iterator[int]:
+    """Yield the IDs of the mounts that a process has its folders, its program and its open files in."""
+    for name in ("cwd", "root", "exe"):
+        with suppress(OSError):
+            descriptor = os.open(f"/proc/{pid}/{name}", os.O_PATH | os.O_CLOEXEC)
+            try:
+                yield from _mount_of(f"/proc/self/fdinfo/{descriptor}")
+            finally:
+                os.close(descriptor)
+    if pid == os.getpid():
+        return  # among its open files are those of this look
+    with suppress(OSError):
+        for file in os.listdir(f"/proc/{pid}/fdinfo"):
+            yield from _mount_of(f"/proc/{pid}/fdinfo/{file}")
+
+
+def _mount_of(about: str) -> Iterator[int]:
+    with suppress(OSError), open(about, "rb") as file:
+        if found := file.read().partition(b"mnt_id:")[2].split():
+            yield int(found[0])

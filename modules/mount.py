@@ -17,7 +17,6 @@ from asyncstate.data.values import fields_of as _fields_of
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
-from asyncstate.process import mounts as process_mounts
 from asyncstate.process.lineage import program_of
 
 from . import _fstab, _mount_facts
@@ -181,7 +180,7 @@ def user_of(name: str) -> str:
     used = next((file for file in _used_by_the_kernel() if get_mount_from_path(file) == os.path.realpath(name)), "")
     if used:
         return f"{used} is swap space, or the file of a loop device"
-    pid = process_mounts.user_of(int(here["mountid"]))
+    pid = _mount_facts.user_of(int(here["mountid"]))
     return "" if pid is None else f"process {pid} ({program_of(pid)}) uses it"
 
 
