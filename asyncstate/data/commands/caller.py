@@ -84,7 +84,7 @@ class Caller(Operands):
         if name.startswith("/etc/init.d/"):
             self.by_kind("daemon!", name.rpartition("/")[2])
             return
-        irregular = IRREGULAR.get(name)
+        irregular = _STARTS_OTHERS.get(name) or IRREGULAR.get(name)
         if irregular is not None:
             irregular(self, argv[1:])
             return
@@ -166,7 +166,7 @@ class Caller(Operands):
             count = 2
         if kind == "d":
             self.read_folder(value)
-            self.enter(self.folders.changed(value, perhaps=False))
+            self.folders = self.folders.changed(value, perhaps=False)
         elif kind is not None:
             self.by_kind(kind, value)
         if name == "sudo" and kind == "user":
@@ -178,7 +178,7 @@ class Caller(Operands):
             self.found.open("a variable or a pattern names the user who runs it")
             return
         self.found.reads[f"user:{user}"] = None
-        self.enter(self.folders.of(user, login=login))
+        self.folders = self.folders.of(user, login=login)
 
     def _su(self, words: list[str]) -> None:
         script, user, login, place = None, "", False, 0
@@ -229,3 +229,42 @@ class Caller(Operands):
             self.by_looks(rest[1:])
         else:
             self.found.reads_script = True
+
+
+def _find(command: Caller, words: list[str]) -> None:
+    place = 0
+    while place < len(words) and words[place] in {"-H", "-L", "-P"}:
+        place += 1
+    start = place
+    while place < len(words) and words[place][:1] not in {"-", "(", "!"}:
+        place += 1
+    folders = words[start:place] or ["."]
+    for folder in folders:
+        command.read(folder)
+    while place < len(words):
+        word = words[place]
+        place += 1
+        if word == "-delete":
+            for folder in folders:
+                command.write_below(folder)
+        elif word in {"-newer", "-anewer", "-cnewer", "-samefile"}:
+            command.read(words[place] if place < len(words) else "")
+        elif word in {"-fprint", "-fls", "-fprintf", "-fprint0"}:
+            command.write(words[place] if place < len(words) else "")
+        elif word in {"-exec", "-execdir", "-ok", "-okdir"}:
+            end = place
+            while end < len(words) and words[end] not in {";", "+"}:
+                end += 1
+            for folder in folders:
+                found = f"{folder}/{WILD}"
+                command.call([found if part == "{}" else part.replace("{}", found) for part in words[place:end]])
+            place = end + 1
+
+
+def _trap(command: Caller, words: list[str]) -> None:
+    if words and words[0] not in {"-", ""} and OPEN not in words[0]:
+        command.inside(words[0], command.folders, {})
+
+
+_STARTS_OTHERS: dict[str, Callable[[Caller, list[str]], None]] = {"find": _find, "trap": _trap}
+"""Programs that start commands in their words."""

@@ -10,7 +10,7 @@ from asyncstate.data.commands.found import Found, shown
 from asyncstate.data.commands.paths import Folders, named, normal
 from asyncstate.data.commands.programs import LOGIN
 from asyncstate.data.commands.shell import Shell
-from asyncstate.data.commands.syntax import ANY_MARK, TILDE
+from asyncstate.data.commands.syntax import ANY_MARK
 from asyncstate.value import Value
 
 _CACHED = 16_384
@@ -112,6 +112,3 @@ def _bare(programs: list[str], folder: str) -> str:
     if folder:
         return f"nothing but the folder is known of what {listed} touches"
     return f"it names nothing that {listed} touches"
-
-
-__all__ = ["TILDE", "Effects", "effects_of", "script_effects"]

@@ -46,10 +46,6 @@ class Touching:
         self.found: Found = found
         self.folders: Folders = folders
 
-    def enter(self, folders: Folders) -> None:
-        """Continue in other folders."""
-        self.folders = folders
-
     def read(self, word: str) -> None:
         """Note that a word's path is read, with everything below it."""
         self.touch(word, self.found.reads, below=True)

@@ -3,59 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from asyncstate.data.commands import paths
-from asyncstate.data.commands.syntax import ANY_MARK, OPEN, WILD
+from asyncstate.data.commands.syntax import ANY_MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from asyncstate.data.commands.found import Found
-    from asyncstate.data.commands.paths import Folders
-
-
-class Command(Protocol):
-    """The interface of a command for these functions: methods that note its effects."""
-
-    found: Found
-    folders: Folders
-    inside: Callable[[str, Folders, Mapping[str, tuple[str, ...]]], None]
-
-    def call(self, argv: list[str], /) -> None:
-        """Note another command."""
-
-    def read(self, word: str, /) -> None:
-        """Note that a path is read."""
-
-    def read_folder(self, word: str, /) -> None:
-        """Note that a folder must exist."""
-
-    def write(self, word: str, /) -> None:
-        """Note that a path is written."""
-
-    def write_below(self, word: str, /) -> None:
-        """Note that anything in a folder may be written."""
-
-    def link(self, place: str, said: str, /) -> None:
-        """Note a link and its text."""
-
-    def script(self, word: str, /) -> None:
-        """Note a file with commands, whose content is not known."""
-
-    def resource(self, kind: str, word: str, /) -> None:
-        """Note another resource; ``kind!`` for one that is written."""
-
-    def by_kind(self, kind: str, word: str, /) -> None:
-        """Note a word by its kind in the table of programs."""
-
+    from asyncstate.data.commands.operands import Operands
 
 _SUDOERS = "/etc/sudoers"
 _FILE_TESTS = frozenset("-e -f -d -r -w -x -s -L -h -O -G -S -p -b -c -k -u -g -N".split())
 _FILE_COMPARISONS = frozenset({"-nt", "-ot", "-ef"})
 
 
-def _test(command: Command, words: list[str]) -> None:
+def _test(command: Operands, words: list[str]) -> None:
     for place, word in enumerate(words):
         if word in _FILE_TESTS and place + 1 < len(words) and words[place + 1] not in {"]", "]]", "="}:
             command.read(words[place + 1])
@@ -64,7 +27,7 @@ def _test(command: Command, words: list[str]) -> None:
             command.read(words[place + 1])
 
 
-def _dd(command: Command, words: list[str]) -> None:
+def _dd(command: Operands, words: list[str]) -> None:
     for word in words:
         key, _, value = word.partition("=")
         if key == "if":
@@ -73,40 +36,10 @@ def _dd(command: Command, words: list[str]) -> None:
             command.write(value)
 
 
-def _find(command: Command, words: list[str]) -> None:
-    place = 0
-    while place < len(words) and words[place] in {"-H", "-L", "-P"}:
-        place += 1
-    start = place
-    while place < len(words) and words[place][:1] not in {"-", "(", "!"}:
-        place += 1
-    folders = words[start:place] or ["."]
-    for folder in folders:
-        command.read(folder)
-    while place < len(words):
-        word = words[place]
-        place += 1
-        if word == "-delete":
-            for folder in folders:
-                command.write_below(folder)
-        elif word in {"-newer", "-anewer", "-cnewer", "-samefile"}:
-            command.read(words[place] if place < len(words) else "")
-        elif word in {"-fprint", "-fls", "-fprintf", "-fprint0"}:
-            command.write(words[place] if place < len(words) else "")
-        elif word in {"-exec", "-execdir", "-ok", "-okdir"}:
-            end = place
-            while end < len(words) and words[end] not in {";", "+"}:
-                end += 1
-            for folder in folders:
-                found = f"{folder}/{WILD}"
-                command.call([found if part == "{}" else part.replace("{}", found) for part in words[place:end]])
-            place = end + 1
-
-
 _WITH_VALUE = "fCXTbgNKLVHF"
 
 
-def _tar(command: Command, words: list[str]) -> None:
+def _tar(command: Operands, words: list[str]) -> None:
     letters, values, operands = _tar_words(words)
     folder = values.get("C", "")
     around = command.folders
@@ -171,7 +104,7 @@ _BINDS = frozenset("--bind --rbind --move -B -R -M".split())
 _BINDING_OPTION = re.compile(r"(?:^|[,=o])r?bind(?:,|$)")
 
 
-def _mount(command: Command, words: list[str]) -> None:
+def _mount(command: Operands, words: list[str]) -> None:
     operands = []
     binds = False
     for place, word in enumerate(words):
@@ -198,7 +131,7 @@ _RELOADS = re.compile(r"-?(?:SIG)?(?:HUP|USR[12]|1|10|12)")
 _TAKES_VALUE = frozenset("-s --signal -n -u -U -g -G -P -t -F -o --user".split())
 
 
-def _kill(command: Command, words: list[str]) -> None:
+def _kill(command: Operands, words: list[str]) -> None:
     """A signal to processes by number: to a daemon if the number was read from its pid file before."""
     daemons = _PIDFILE.findall(" ".join(command.found.reads))
     for name in daemons:
@@ -207,7 +140,7 @@ def _kill(command: Command, words: list[str]) -> None:
         command.found.open("it signals a process, and what that reads then is not known")
 
 
-def _pkill(command: Command, words: list[str]) -> None:
+def _pkill(command: Operands, words: list[str]) -> None:
     """A signal to processes by name, or by the beginning of the command line."""
     for word, before in zip(words, ["", *words], strict=False):
         name = word.partition(" ")[0].strip("^$").rpartition("/")[2]
@@ -215,7 +148,7 @@ def _pkill(command: Command, words: list[str]) -> None:
             command.by_kind("daemon!", name)
 
 
-def _sysctl(command: Command, words: list[str]) -> None:
+def _sysctl(command: Operands, words: list[str]) -> None:
     loads = False
     for word in words:
         if word in {"-p", "--system", "--load"} or word.startswith(("-p", "--load=")):
@@ -233,7 +166,7 @@ def _sysctl(command: Command, words: list[str]) -> None:
         command.resource("sysctl!", "all")
 
 
-def _crontab(command: Command, words: list[str]) -> None:
+def _crontab(command: Operands, words: list[str]) -> None:
     user = command.folders.login[1:] or "root"
     if "-u" in words[:-1]:
         place = words.index("-u")
@@ -246,7 +179,7 @@ def _crontab(command: Command, words: list[str]) -> None:
             command.read(word)
 
 
-def _hostname(command: Command, words: list[str]) -> None:
+def _hostname(command: Operands, words: list[str]) -> None:
     sets = [word for word in words if word[:1] != "-"]
     command.resource("hostname!" if sets else "hostname", "name")
     command.read("/etc/hosts")
@@ -254,7 +187,7 @@ def _hostname(command: Command, words: list[str]) -> None:
         command.read(words[-1])
 
 
-def _source(command: Command, words: list[str]) -> None:
+def _source(command: Operands, words: list[str]) -> None:
     """A file that a shell sources: a script, unless its name is one of settings."""
     for word in words[:1]:
         command.read(word)
@@ -265,16 +198,11 @@ def _source(command: Command, words: list[str]) -> None:
 _SETTINGS = re.compile(r"(?:^|/)(?:os-release|lsb-release|activate|environment|profile)$|^/etc/(?:default|sysconfig)/")
 
 
-def _trap(command: Command, words: list[str]) -> None:
-    if words and words[0] not in {"-", ""} and OPEN not in words[0]:
-        command.inside(words[0], command.folders, {})
-
-
 _CHOSEN = "/etc/alternatives"
 _LOOKS_AT_ALTERNATIVES = frozenset({"--display", "--query", "--list", "--get-selections", "--help", "--version"})
 
 
-def _alternatives(command: Command, words: list[str]) -> None:
+def _alternatives(command: Operands, words: list[str]) -> None:
     """Links to one of several programs. The words of ``--install`` name them; other uses change existing links."""
     command.found.reads["pkgdb"] = None
     for place, word in enumerate(words):
@@ -293,7 +221,7 @@ def _alternatives(command: Command, words: list[str]) -> None:
             _alternative(command, words[place + 1 : place + 4])
 
 
-def _alternative(command: Command, words: list[str]) -> None:
+def _alternative(command: Operands, words: list[str]) -> None:
     """Note the links of three words, link, name and path: from the link to the name, from the name to the path."""
     link, name, path = [*words, "", "", ""][:3]
     chosen = f"{_CHOSEN}/{name}"
@@ -309,14 +237,14 @@ def _alternative(command: Command, words: list[str]) -> None:
     _choose(command, name, path)
 
 
-def _choose(command: Command, name: str, path: str) -> None:
+def _choose(command: Operands, name: str, path: str) -> None:
     """Note the link from a name to a path."""
     for target, tree in paths.resolve(path, command.folders) if path and not ANY_MARK.search(name) else ():
         if not tree:
             command.found.links[f"{_CHOSEN}/{name}", target] = None
 
 
-def _visudo(command: Command, words: list[str]) -> None:
+def _visudo(command: Operands, words: list[str]) -> None:
     """Note the files that are checked: the named one, or sudoers, with everything it may include.
 
     Files are included from the folder of sudoers.
@@ -335,12 +263,11 @@ def _visudo(command: Command, words: list[str]) -> None:
         command.found.reads[f"path:{_SUDOERS}.d/**"] = None
 
 
-IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
+IRREGULAR: dict[str, Callable[[Operands, list[str]], None]] = {
     "test": _test,
     "[": _test,
     "[[": _test,
     "dd": _dd,
-    "find": _find,
     "tar": _tar,
     "bsdtar": _tar,
     "gtar": _tar,
@@ -357,5 +284,4 @@ IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     "update-alternatives": _alternatives,
     ".": _source,
     "source": _source,
-    "trap": _trap,
 }

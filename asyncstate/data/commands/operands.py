@@ -90,7 +90,7 @@ class Operands(Touching):
                     self.make(value)
                 else:
                     self.read_folder(value)
-                self.enter(self.folders.changed(value, perhaps=False))
+                self.folders = self.folders.changed(value, perhaps=False)
         named = self._operands(program, operands, values, made=made)
         if "link" in program.marks:
             self._links(operands, values, words)
@@ -119,7 +119,7 @@ class Operands(Touching):
                 self.write_below(".")
         elif "cwd" in program.marks:
             self.write_below(".")
-        self.enter(folders)
+        self.folders = folders
 
     def unknown(self, argv: list[str]) -> None:
         """Note everything that looks like a path, and its folder, as written."""
