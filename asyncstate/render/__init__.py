@@ -22,7 +22,7 @@ from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs import get_logger
 from asyncstate.model.chunk import fresh
 from asyncstate.nearest import nearest
-from asyncstate.render.context import CallableMap, Files, RenderContext
+from asyncstate.render.context import RenderContext
 from asyncstate.render.jinja_options import options_of, read_header
 from asyncstate.value import Value
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import SlsFile
 
 __all__ = [
-    "CallableMap",
-    "Files",
     "RenderContext",
     "Rendered",
     "parse_pipe",
@@ -150,11 +148,7 @@ def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
     Raises RenderError with the file and the line in it.
     """
     context = context.for_file(file)
-    try:
-        raw = context.fileclient.read(file.path)
-    except OSError as error:
-        raise RenderError(f"cannot read {file.path}: {error.strerror or error}", file=file.path) from None
-    text = decode(raw, file.path)
+    text = decode(context.fileclient.read(file.path), file.path)
     if not text.strip():
         return Rendered({})
     pipe = _shebang(text)

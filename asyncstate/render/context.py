@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -15,21 +14,9 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableSet
 
+    from asyncstate.dunders import TreeFiles
     from asyncstate.render.kept import Kept
     from asyncstate.sources.fileclient import SlsFile
-
-
-class Files(Protocol):
-    """The source of templates and their imports: the part of a FileClient that rendering needs."""
-
-    def find(self, path: str, saltenv: str) -> str | None:
-        """Return the real path of a path from the root of an environment, None if there is none."""
-
-    def read(self, path: str) -> bytes:
-        """Return the content of a real path. Raises OSError."""
-
-    def list_files(self, saltenv: str) -> list[str]:
-        """Return the paths of all files of an environment, from its roots."""
 
 
 class Restraint(Protocol):
@@ -64,7 +51,7 @@ class RenderContext(Value):
     grains: Mapping[str, Any]
     pillar: Mapping[str, Any]
     opts: Mapping[str, Any]
-    fileclient: Files
+    fileclient: TreeFiles
     sls: str = ""
     saltenv: str = "base"
     file: SlsFile | None = None
@@ -87,20 +74,9 @@ class RenderContext(Value):
         return self.file.path if self.file is not None else ""
 
 
-class CallableMap(dict[str, Any]):
-    """A dict of ``module.function`` that also answers ``salt.module.function``."""
-
-    def __getattr__(self, module: str) -> SimpleNamespace:
-        prefix = f"{module}."
-        functions = {name[len(prefix) :]: function for name, function in self.items() if name.startswith(prefix)}
-        if not functions:
-            raise AttributeError(module)
-        return SimpleNamespace(**functions)
-
-
 def template_variables(context: RenderContext, *, sls: bool) -> dict[str, Any]:
     """Return the variables of a template; for an SLS (``sls``) also those with its path."""
-    salt = CallableMap(context.salt) if type(context.salt) is dict else context.salt
+    salt = context.salt
     variables: dict[str, Any] = {
         "salt": salt,
         "grains": context.grains,

@@ -13,7 +13,7 @@ from asyncstate.render.jinja_environment import TemplateEnvironment, compiled
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from asyncstate.render.context import Files
+    from asyncstate.dunders import TreeFiles
     from asyncstate.render.kept import Kept
 
 
@@ -24,7 +24,7 @@ class RootsLoader(BaseLoader):
     templates that are compiled already.
     """
 
-    def __init__(self, files: Files, saltenv: str, kept: Kept | None = None) -> None:
+    def __init__(self, files: TreeFiles, saltenv: str, kept: Kept | None = None) -> None:
         self._files = files
         self._saltenv = saltenv
         self._kept = kept
@@ -61,7 +61,7 @@ class RootsLoader(BaseLoader):
             )
         try:
             text = self._files.read(path).decode()
-        except (OSError, RenderError, UnicodeDecodeError) as error:
+        except (RenderError, UnicodeDecodeError) as error:
             raise TemplateNotFound(template, f"{template}: {error}") from None
         self.sources[path] = text
         return text, path, None

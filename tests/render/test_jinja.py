@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from memory_files import MemoryFileClient
+from salt_functions import Functions
 
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError, RunCancelled
 from asyncstate.render import render_jinja
@@ -57,7 +58,7 @@ SALT = {
 
 def context(opts=None, **extra):
     return RenderContext(
-        salt=SALT,
+        salt=Functions(SALT),
         grains={"os": "Debian"},
         pillar={"site": "north", "zoo": {"zebra": 1, "ant": None}},
         opts=opts or {},

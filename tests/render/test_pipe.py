@@ -10,7 +10,6 @@ from memory_files import MemoryFileClient
 
 from asyncstate.errors import RenderError
 from asyncstate.render import RenderContext, Rendered, decode, parse_pipe, render_sls, render_text
-from asyncstate.render.context import CallableMap
 from asyncstate.sources.fileclient import LocalFileClient
 
 
@@ -240,13 +239,6 @@ def test_secrets_and_rendered_sls_are_shared_by_derived_contexts():
     ctx = context({"a.sls": "{% do rendered_sls.add('base:b') %}"})
     render_sls(ctx.fileclient.sls_file("a", "base"), ctx)
     assert ctx.rendered_sls == {"base:b"}
-
-
-def test_callable_map_answers_attributes():
-    salt = CallableMap({"cmd.run": len})
-    assert salt.cmd.run("abc") == 3
-    with pytest.raises(AttributeError, match="nope"):
-        _ = salt.nope
 
 
 class TestPy:

@@ -19,7 +19,6 @@ from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs import get_logger
 from asyncstate.model.requisite import REFERENCES
 from asyncstate.render import text_for
-from asyncstate.render.context import CallableMap
 from asyncstate.render.py import failed_at, program_error
 from asyncstate.salt_compat import PROGRAM_BUILTINS
 
@@ -232,7 +231,7 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def _names(context: RenderContext, declared: _Declarations) -> dict[str, Any]:
-    salt = CallableMap(context.salt) if type(context.salt) is dict else context.salt
+    salt = context.salt
 
     class Map(metaclass=_MapType):
         """Attributes chosen by grains: of each inner class whose ``__grain__`` equals its ``__match__`` or name."""

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from memory_files import MemoryFileClient
+from salt_functions import Functions
 
 from asyncstate.errors import RenderError
 from asyncstate.render import RenderContext, render_sls
@@ -50,7 +51,9 @@ class States(dict):
 def render(program, **files):
     client = MemoryFileClient({"base": {"a/b.sls": f"#!pyobjects\n{program}", "samba/map.sls": MAP, **files}})
     states = States(dict.fromkeys(("file.managed", "file.absent", "cmd.run", "pkg.installed", "test.nop")))
-    context = RenderContext(salt=SALT, grains=GRAINS, pillar=PILLAR, opts={"id": "m"}, fileclient=client, states=states)
+    context = RenderContext(
+        salt=Functions(SALT), grains=GRAINS, pillar=PILLAR, opts={"id": "m"}, fileclient=client, states=states
+    )
     return render_sls(client.sls_file("a.b", "base"), context).data
 
 
@@ -179,6 +182,6 @@ def test_a_mistake_in_an_imported_file_is_told_for_that_file():
 
 def test_both_renderers_are_known():
     client = MemoryFileClient({"base": {"a.sls": "#!mako\na: 1\n"}})
-    context = RenderContext(salt=SALT, grains=GRAINS, pillar=PILLAR, opts={"id": "m"}, fileclient=client)
+    context = RenderContext(salt=Functions(SALT), grains=GRAINS, pillar=PILLAR, opts={"id": "m"}, fileclient=client)
     with pytest.raises(RenderError, match=r"Known are: gpg, jinja, json, py, pyobjects, stateconf, text, toml, yaml\."):
         render_sls(client.sls_file("a", "base"), context)
