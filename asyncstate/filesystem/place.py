@@ -144,15 +144,14 @@ def parent(path: str) -> Place:
 
 
 @contextmanager
-def pinned(path: str, *, follow: bool = True, changing: bool = True) -> Iterator[int]:
+def pinned(path: str, *, follow: bool = True) -> Iterator[int]:
     """Yield an ``O_PATH`` descriptor of ``path``: it stays the same file even if the path is replaced meanwhile.
 
-    ``/proc/self/fd/N`` is a path to it. With ``changing``, a hard link that a user could have planted is refused.
+    ``/proc/self/fd/N`` is a path to it. A hard link that a user could have planted is refused.
     """
     descriptor = descriptor_of(path, follow=follow)
     try:
-        if changing:
-            require_own_name(path, os.fstat(descriptor), follow=follow)
+        require_own_name(path, os.fstat(descriptor), follow=follow)
         yield descriptor
     finally:
         os.close(descriptor)

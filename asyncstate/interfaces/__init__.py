@@ -177,7 +177,6 @@ class Interface:
     def __init__(self, provider: str = "") -> None:
         if not self.__modulename__:
             raise InterfaceError(f"{type(self).__name__} has no __modulename__: which virtual module does it describe?")
-        self._provider = provider
 
     def __call__(self) -> VirtualName:
         """Return the virtual name, for ``__virtualname__``."""

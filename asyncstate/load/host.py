@@ -134,21 +134,20 @@ class ModuleView:
         return f"<module {self._module}>"
 
 
-class SuffixMap(Mapping[str, Callable[..., Any]]):
-    """One function of each module, under the module's name: ``renderers["py"]`` is ``py.render``."""
+class Renderers(Mapping[str, Callable[..., Any]]):
+    """The functions ``render`` of modules, under their names: ``renderers["py"]`` is ``py.render``."""
 
-    def __init__(self, functions: FunctionMap, suffix: str) -> None:
+    def __init__(self, functions: FunctionMap) -> None:
         self._functions = functions
-        self._suffix = f".{suffix}"
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        return self._functions[name + self._suffix]
+        return self._functions[f"{name}.render"]
 
     def __contains__(self, name: object) -> bool:
-        return f"{name}{self._suffix}" in self._functions
+        return f"{name}.render" in self._functions
 
     def __iter__(self) -> Iterator[str]:
-        return (name.removesuffix(self._suffix) for name in self._functions if name.endswith(self._suffix))
+        return (name.removesuffix(".render") for name in self._functions if name.endswith(".render"))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -207,7 +206,7 @@ class PluginHost:
         self.utils: FunctionMap = FunctionMap(self.loaders["utils"], self._bridge, label="__utils__")
         self.grains_functions: FunctionMap = FunctionMap(self.loaders["grains"], self._bridge, label="grains")
         self._render_functions = FunctionMap(self.loaders["renderers"], self._bridge, label="renderers")
-        self.renderers: SuffixMap = SuffixMap(self._render_functions, "render")
+        self.renderers: Renderers = Renderers(self._render_functions)
         self._for_salt: HeldFiles | None = None
         self._base_lock = threading.Lock()
         self._base = CallContext(

@@ -59,10 +59,9 @@ class WorkerThreads:
     ``idle_seconds`` without a call. Threads are daemons: a function that never returns does not keep the process alive.
     """
 
-    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, name: str = "asyncstate") -> None:
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._patience = idle_seconds
         self.idle_seconds: float = idle_seconds
-        self._name = name
         self.idle: list[_Worker] = []
         self.live: set[_Worker] = set()
         self.queue: deque[_Job] = deque()
@@ -181,7 +180,7 @@ class WorkerThreads:
 
     def _start_worker(self, job: _Job) -> bool:
         """Start a thread for a call, if the system allows it."""
-        worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
+        worker = _Worker(self, f"asyncstate-{self._started + 1}", job)
         try:
             Context().run(worker.start)  # an empty context: the thread outlives the state that starts it
         except (RuntimeError, MemoryError):

@@ -26,14 +26,14 @@ _REPETITION: Final = lazy_pattern(r"[*+]|\{\d*,?\d*\}")
 _TRIAL: Final = f"""
 import marshal, re, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
-pattern, text, flags = marshal.load(sys.stdin.buffer)
-for found in re.finditer(pattern, text, flags):
+pattern, text = marshal.load(sys.stdin.buffer)
+for found in re.finditer(pattern, text):
     pass
-re.match(pattern, text, flags)
+re.match(pattern, text)
 """
 
 
-def require_fast(pattern: object, text: object, flags: int = 0) -> None:
+def require_fast(pattern: object, text: object) -> None:
     """Raise ValueError if a search for ``pattern`` in ``text`` takes too long. An invalid pattern is left to `re`."""
     if not isinstance(pattern, str) or not isinstance(text, str) or len(text) < _SHORT or not sys.executable:
         return
@@ -41,13 +41,13 @@ def require_fast(pattern: object, text: object, flags: int = 0) -> None:
     if not nested and (repetitions < 2 or len(text) ** min(repetitions, 9) < _MOST_WAYS):
         return
     try:
-        re.compile(pattern, flags)
+        re.compile(pattern)
     except (re.error, ValueError, RecursionError, OverflowError):
         return
     trial = [sys.executable, "-ISc", _TRIAL]
     from asyncstate.process.child import run_child  # noqa: PLC0415 - seldom called
 
-    ended = run_child(trial, stdin=marshal.dumps((pattern, text, flags)), timeout=_PATIENCE)
+    ended = run_child(trial, stdin=marshal.dumps((pattern, text)), timeout=_PATIENCE)
     if ended.timed_out or ended.returncode < 0:
         raise ValueError(
             f"the regular expression {pattern[:100]!r} takes more than {_SECONDS} seconds: it can match the same "
