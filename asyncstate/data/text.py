@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import re
 import shlex
-import unicodedata
 import uuid as uuids
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
@@ -109,7 +108,7 @@ def to_bytes(s: str | bytes | bytearray, encoding: str | Sequence[str] | None = 
         raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
     if encoding is None:
         return s.encode("utf-8", errors)
-    *others, last = _encodings(encoding)
+    *others, last = encodings_of(encoding)
     for each in others:
         try:
             return s.encode(each, errors)
@@ -118,40 +117,14 @@ def to_bytes(s: str | bytes | bytearray, encoding: str | Sequence[str] | None = 
     return s.encode(last, errors)
 
 
-def to_unicode(
-    s: str | bytes | bytearray,
-    encoding: str | Sequence[str] | None = None,
-    errors: str = "strict",
-    normalize: bool = False,
-) -> str:
-    """Decode bytes by the first encoding that works (default: UTF-8); text stays. Raises TypeError for anything else.
-
-    ``normalize`` composes characters (Unicode NFC).
-    """
-    if isinstance(s, (bytes, bytearray)):
-        s = _decoded(s, _encodings(encoding), errors)
-    elif not isinstance(s, str):
-        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
-    return unicodedata.normalize("NFC", s) if normalize else s
-
-
-def _encodings(encoding: str | Sequence[str] | None) -> Sequence[str]:
+def encodings_of(encoding: str | Sequence[str] | None) -> Sequence[str]:
+    """Return the encodings to try, in order: UTF-8 if none is given. Raises ValueError for an empty list."""
     if encoding is None:
         return ("utf-8",)
     encodings = (encoding,) if isinstance(encoding, str) else encoding
     if not encodings:
         raise ValueError("encoding cannot be empty")
     return encodings
-
-
-def _decoded(data: bytes | bytearray, encodings: Sequence[str], errors: str) -> str:
-    *others, last = encodings
-    for each in others:
-        try:
-            return data.decode(each, errors)
-        except UnicodeDecodeError:
-            continue
-    return data.decode(last, errors)
 
 
 def human_to_bytes(size: Any, default_unit: str = "B", handle_metric: bool = False) -> int:

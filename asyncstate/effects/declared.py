@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from asyncstate.effects.resources import ENTRY, PATH, folder_and_marks
+from asyncstate.effects.resources import ENTRY, folder_and_marks
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -70,13 +70,6 @@ class Footprint(Value):
 def says_it_itself(args: Mapping[str, Any]) -> bool:
     """Whether the tree says what a state touches, or that it may run beside any other."""
     return args.get("parallel") is True or isinstance(args.get("footprint"), dict)
-
-
-def files_written(footprint: Footprint) -> tuple[str, ...]:
-    """Return the files that a state writes to, beside what is made of them, and beside the kernel's."""
-    names = [name.removeprefix(PATH).partition(ENTRY)[0] for name in footprint.writes if name.startswith(PATH)]
-    made = {f"{name}{end}" for name in names for end in (".old", ".db")}
-    return tuple(dict.fromkeys(each for each in names if each not in made and not each.startswith(("/sys/", "/proc/"))))
 
 
 def _reason(declared: Any) -> str:

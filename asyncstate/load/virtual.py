@@ -6,13 +6,11 @@ function, and then callers cannot use the file's own name. The name of an interf
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
 import os
 import re
 import stat
-import textwrap
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +24,7 @@ from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
     from asyncstate.load.folders import PluginFile
@@ -103,30 +101,6 @@ def _naming_part(text: bytes) -> bytes:
         return text
     plain = _PLAINLY_RETURNED.issuperset(_RETURNED.findall(virtual[1]))
     return virtual[1] if plain else text
-
-
-def returned_names(module: ModuleType) -> list[str]:
-    """Return the names that ``__virtual__`` of a module may return, if they are constants in its code."""
-    virtual = getattr(module, "__virtual__", None)
-    if not inspect.isfunction(virtual):
-        return []
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(virtual)))
-    except (OSError, SyntaxError):
-        return []
-    return [name for node in ast.walk(tree) if isinstance(node, ast.Return) for name in _texts(node.value)]
-
-
-def _texts(node: ast.expr | None) -> Iterator[str]:
-    """Yield the strings that an expression may evaluate to, for any values of its conditions."""
-    if isinstance(node, ast.IfExp):
-        yield from _texts(node.body)
-        yield from _texts(node.orelse)
-    elif isinstance(node, ast.BoolOp):
-        for each in node.values:
-            yield from _texts(each)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
 
 
 log: logging.Logger = get_logger(__name__)

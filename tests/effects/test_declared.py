@@ -5,7 +5,7 @@ from itertools import repeat
 import pytest
 from tables import rows
 
-from asyncstate.effects.declared import Footprint, files_written
+from asyncstate.effects.declared import Footprint
 
 MOST = 100_000
 
@@ -58,19 +58,6 @@ def test_links_have_one_target_or_several(given, pairs):
 def test_what_has_no_end_is_an_error(given):
     with pytest.raises(ValueError, match="it names more than 100,000 resources"):
         Footprint.of(given)
-
-
-@rows(
-    ("writes", "files"),
-    [
-        (("path:/etc/hosts#a", "path:/etc/hosts#b#c", "user:x"), ("/etc/hosts",)),
-        (("path:/etc/passwd", "path:/etc/passwd.old"), ("/etc/passwd",)),
-        (("path:/etc/aliases#a", "path:/etc/aliases.db"), ("/etc/aliases",)),
-        (("path:/proc/sys/a", "path:/sys/b", "path:/etc/sysctl.conf"), ("/etc/sysctl.conf",)),
-    ],
-)
-def test_files_are_what_states_write_themselves(writes, files):
-    assert files_written(Footprint(writes=writes)) == files
 
 
 def test_entries_may_turn_out_to_be_others_of_their_file():

@@ -19,7 +19,6 @@ from yaml.representer import SafeRepresenter
 from yaml.resolver import Resolver
 
 from asyncstate.data.limits import TOO_LONG, check_number
-from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +32,6 @@ _BY_FIRST_CHARACTER: Final = dict(Resolver.yaml_implicit_resolvers)
 _BOOLEANS: Final = SafeConstructor.bool_values
 _LONGEST_TEXT: Final = 4_300
 _INFINITY: Final = float("inf")
-_PLAIN_ID: Final = lazy_pattern(r"^[A-Za-z_/][\w./-]*$")
-_NO_WORD: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off"})
 
 
 class Indicator:
@@ -177,10 +174,3 @@ def yaml_encode(data: Any) -> str:
         raise TypeError(f"yaml_encode() only works with YAML scalar data; failed for {type(data)}")
     value = str(node.value)
     return yaml_dquote(value) if node.tag.endswith(":str") else value
-
-
-def written_id(id_: str) -> str:
-    """Return an ID as YAML text that is read back as the same ID."""
-    if _PLAIN_ID.match(id_) and id_.lower() not in _NO_WORD and not id_.endswith("."):
-        return id_
-    return "'" + id_.replace("'", "''") + "'"

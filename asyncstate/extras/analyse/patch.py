@@ -12,7 +12,6 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from asyncstate.data.yaml.scalar import written_id
 from asyncstate.extras.analyse.jinja_blocks import lines_in_blocks
 from asyncstate.value import Value
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 _HEADER = re.compile(r"^(?P<indent> *)(?P<name>[\w.]+)(?P<rest>: *\[\] *|:|) *(?P<comment>#.*)?$")
 _ITEM = re.compile(r"^(?P<indent> *)- ")
 _ONE_LINE = re.compile(r"^(?P<head> *- require: *\[)(?P<items>.*?) *\](?P<tail> *(?:#.*)?)$")
+_PLAIN_ID = re.compile(r"^[A-Za-z_/][\w./-]*$")
+_NO_WORD = frozenset({"null", "true", "false", "yes", "no", "on", "off"})
 _ATTEMPTS = 100
 
 
@@ -179,7 +180,7 @@ def _add(lines: list[str], chunk: LowChunk, missing: LowChunk) -> list[str]:
     if not items and any(line.strip() and not line.lstrip().startswith("#") for line in body):
         raise _Unplain("its arguments are not in block style")
     indent = str(_ITEM.match(lines[items[0]])["indent"]) if items else f"{header['indent']}  "  # type: ignore[index]
-    reference = f"{missing.state}: {written_id(missing.id)}"
+    reference = f"{missing.state}: {_written_id(missing.id)}"
     for position, item in enumerate(items):
         if re.match(r" *- require:", lines[item]):
             stop = items[position + 1] if position + 1 < len(items) else end
@@ -245,3 +246,10 @@ def _diff(path: str, old: str, new: str) -> str:
     name = path.lstrip("/")
     lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _written_id(id_: str) -> str:
+    """Return an ID as YAML text that is read back as the same ID."""
+    if _PLAIN_ID.match(id_) and id_.lower() not in _NO_WORD and not id_.endswith("."):
+        return id_
+    return "'" + id_.replace("'", "''") + "'"

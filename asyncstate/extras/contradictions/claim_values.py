@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from asyncstate.effects.places import FILE, FOLDER, GONE, LINK, THERE
+from asyncstate.effects.resources import ENTRY, PATH
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
+    from asyncstate.effects.declared import Footprint
     from asyncstate.model.chunk import LowChunk
 
 UNLINKED = "unlinked"
@@ -151,3 +153,10 @@ def _kind(argument: str, value: Any) -> object:
     if argument == "rev":
         return "HEAD" if value == "HEAD" else len(value) if _COMMIT.fullmatch(value) else "name"
     return argument
+
+
+def files_written(footprint: Footprint) -> tuple[str, ...]:
+    """Return the files that a state writes to, beside what is made of them, and beside the kernel's."""
+    names = [name.removeprefix(PATH).partition(ENTRY)[0] for name in footprint.writes if name.startswith(PATH)]
+    made = {f"{name}{end}" for name in names for end in (".old", ".db")}
+    return tuple(dict.fromkeys(each for each in names if each not in made and not each.startswith(("/sys/", "/proc/"))))

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.entries import FOUND_BY_POINT
-from asyncstate.effects.declared import files_written
 from asyncstate.effects.places import FILE, FILL, FOLDER, GONE, THERE
 from asyncstate.effects.resources import PATH, plain_path
 from asyncstate.extras.contradictions.claim_values import (
@@ -21,6 +20,7 @@ from asyncstate.extras.contradictions.claim_values import (
     STARTABLE,
     Marked,
     Members,
+    files_written,
     plain,
 )
 from asyncstate.extras.contradictions.claims_of_paths import of_made, of_options, of_path

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.effects.declared import files_written
 from asyncstate.effects.places import GONE, THERE
 from asyncstate.effects.resources import PATH
-from asyncstate.extras.contradictions.claim_values import PERHAPS, Marked
+from asyncstate.extras.contradictions.claim_values import PERHAPS, Marked, files_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

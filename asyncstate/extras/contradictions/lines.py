@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.effects.declared import files_written
 from asyncstate.effects.places import THERE
 from asyncstate.effects.resources import plain_path
-from asyncstate.extras.contradictions.claim_values import Members
+from asyncstate.extras.contradictions.claim_values import Members, files_written
 from asyncstate.extras.contradictions.claims import key_in, of_keys, related
 
 if TYPE_CHECKING:

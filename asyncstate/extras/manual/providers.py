@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
+import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
 import asyncstate.interfaces as home
@@ -15,7 +17,7 @@ from asyncstate.interfaces.conformance import Finding, Status, check_conformance
 from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.folders import PluginFile, bundled_folder, plugin_folders, scan
 from asyncstate.load.imports import import_plugin, plugin_lock
-from asyncstate.load.virtual import claims_of, exported_functions, returned_names
+from asyncstate.load.virtual import claims_of, exported_functions
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -175,8 +177,32 @@ def _name_of(namespace: ModuleType, plugin: PluginFile, interfaces: Mapping[str,
     declared = getattr(namespace, "__virtualname__", None)
     if isinstance(declared, str) and inspect.isfunction(getattr(namespace, "__virtual__", None)):
         return declared
-    returned = returned_names(namespace)
+    returned = _returned_names(namespace)
     return next((name for name in returned if name in interfaces), "" if returned else plugin.name)
+
+
+def _returned_names(module: ModuleType) -> list[str]:
+    """Return the names that ``__virtual__`` of a module may return, if they are constants in its code."""
+    virtual = getattr(module, "__virtual__", None)
+    if not inspect.isfunction(virtual):
+        return []
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(virtual)))
+    except (OSError, SyntaxError):
+        return []
+    return [name for node in ast.walk(tree) if isinstance(node, ast.Return) for name in _texts(node.value)]
+
+
+def _texts(node: ast.expr | None) -> Iterator[str]:
+    """Yield the strings that an expression may evaluate to, for any values of its conditions."""
+    if isinstance(node, ast.IfExp):
+        yield from _texts(node.body)
+        yield from _texts(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for each in node.values:
+            yield from _texts(each)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
 
 
 def _checked(

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import datetime as dt
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from asyncstate.data.text import to_bytes, to_unicode
+from asyncstate.data.text import encodings_of, to_bytes
 
 _Encoding = str | Sequence[str] | None
+
+
+def to_unicode(
+    s: str | bytes | bytearray,
+    encoding: _Encoding = None,
+    errors: str = "strict",
+    normalize: bool = False,
+) -> str:
+    """Decode bytes by the first encoding that works (default: UTF-8); text stays. Raises TypeError for anything else.
+
+    ``normalize`` composes characters (Unicode NFC).
+    """
+    if isinstance(s, (bytes, bytearray)):
+        s = _decoded(s, encodings_of(encoding), errors)
+    elif not isinstance(s, str):
+        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+    return unicodedata.normalize("NFC", s) if normalize else s
+
+
+def _decoded(data: bytes | bytearray, encodings: Sequence[str], errors: str) -> str:
+    *others, last = encodings
+    for each in others:
+        try:
+            return data.decode(each, errors)
+        except UnicodeDecodeError:
+            continue
+    return data.decode(last, errors)
 
 
 def decode(  # noqa: PLR0917 - Salt's signature

@@ -2,8 +2,9 @@
 
 from tables import rows
 
+from asyncstate.effects.declared import Footprint
 from asyncstate.effects.places import GONE, LINK, THERE
-from asyncstate.extras.contradictions.claim_values import NEEDED, PERHAPS, Marked, differ, plain
+from asyncstate.extras.contradictions.claim_values import NEEDED, PERHAPS, Marked, differ, files_written, plain
 
 
 @rows(
@@ -57,3 +58,16 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 )
 def test_what_two_claims_say(one, other, expected):
     assert differ(one, other) is differ(other, one) is expected
+
+
+@rows(
+    ("writes", "files"),
+    [
+        (("path:/etc/hosts#a", "path:/etc/hosts#b#c", "user:x"), ("/etc/hosts",)),
+        (("path:/etc/passwd", "path:/etc/passwd.old"), ("/etc/passwd",)),
+        (("path:/etc/aliases#a", "path:/etc/aliases.db"), ("/etc/aliases",)),
+        (("path:/proc/sys/a", "path:/sys/b", "path:/etc/sysctl.conf"), ("/etc/sysctl.conf",)),
+    ],
+)
+def test_files_are_what_states_write_themselves(writes, files):
+    assert files_written(Footprint(writes=writes)) == files

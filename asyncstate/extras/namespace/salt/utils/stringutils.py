@@ -20,10 +20,10 @@ from asyncstate.data.text import (
     is_hex,
     to_bytes,
     to_num,
-    to_unicode,
 )
 from asyncstate.data.text import to_camelcase as snake_to_camel_case
 from asyncstate.data.text import to_snake_case as camel_to_snake_case
+from asyncstate.extras.namespace.codec import to_unicode
 from asyncstate.extras.namespace.names import ModuleGetattr, nothing_else
 
 if TYPE_CHECKING:
