@@ -188,13 +188,6 @@ class StateRuntime:
             lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids, remote=remote, refusal=refusal),
         )
 
-    def unfit(self, plan: Plan, exclude: Sequence[str]) -> tuple[str, ...]:
-        """Return the exclusions of a plan's compilation that fitted nothing in the tree."""
-        from asyncstate.compile.high.declarations import fits_nothing  # noqa: PLC0415 - few programs ask
-
-        warned = {issue.message for issue in plan.warnings}
-        return tuple(each for each in exclude if fits_nothing(each, typed=True) in warned)
-
     async def compile_data(
         self,
         data: Mapping[str, Any],
@@ -309,13 +302,6 @@ class StateRuntime:
         """
         recorder = self._records().recorder
         return recorder(plan, self.redacted(plan), selection, failhard=failhard, make_key=make_key).record()
-
-    @staticmethod
-    def recorded(text: str) -> Plan:
-        """Return the plan of a record, from its JSON."""
-        from asyncstate.plans.record import PlanRecord  # noqa: PLC0415 - few programs keep plans
-
-        return msgspec.json.decode(text, type=PlanRecord).plan()
 
     def hold(self, plan: Plan, named: Iterable[str] = ()) -> Plan:
         """Pin the files of the tree that a plan uses to their present content; return the plan to record and run.

@@ -10,6 +10,7 @@ import anyio.to_thread
 import msgspec
 
 from asyncstate import filesystem, residue
+from asyncstate.compile.high.declarations import fits_nothing
 from asyncstate.errors import FleetError
 from asyncstate.extras.fleet.host import call, policy, replay
 from asyncstate.extras.fleet.host.station import Kept
@@ -119,7 +120,8 @@ class LocalPart:
     @property
     def unfit(self) -> tuple[str, ...]:
         """The exclusions of the offer that fit nothing in the tree."""
-        return self._runtime.unfit(self.plan, self._offer.options.exclude)
+        warned = {issue.message for issue in self.plan.warnings}
+        return tuple(each for each in self._offer.options.exclude if fits_nothing(each, typed=True) in warned)
 
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""

@@ -20,9 +20,9 @@ from asyncstate.extras.proof.shake.outcome import Entry, Outcome, paths_below
 from asyncstate.extras.proof.shake.python import PLACE, this_python
 from asyncstate.extras.proof.shake.room import Seen, Stage
 from asyncstate.model.encode import encoded
+from asyncstate.plans.record import PlanRecord
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import start
-from asyncstate.runtime import StateRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +75,7 @@ class Rooms:
         self._digest = answer.digest
         if not answer.plan:
             raise AsyncStateError("the run in the room had no plan")
-        plan = StateRuntime.recorded(answer.plan)
+        plan = msgspec.json.decode(answer.plan, type=PlanRecord).plan()
         return msgspec.structs.replace(plan, unknown=answer.unknown), outcome
 
     def run(self, priority: Sequence[int], *, keep: str = "") -> Outcome:
