@@ -19,11 +19,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 from hypothesis.internal.conjecture import providers
-from looked_at import chromium, looking
 from tables import pytest_pycollect_makeitem
 from warm_program import warm_program
 
-__all__ = ["chromium", "looking", "pytest_pycollect_makeitem"]
+__all__ = ["pytest_pycollect_makeitem"]
 
 ROOT = Path(__file__).parent.parent
 _NUMBERS = count()

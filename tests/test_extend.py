@@ -24,7 +24,12 @@ def test_a_plugin_that_imports_salt_says_what_is_missing(tmp_path, run_here):
 
 
 @pytest.mark.parametrize(
-    ("words", "what"), [(["--traces", "on"], "traces: on"), (["--trace-effects"], "trace_effects")]
+    ("words", "what"),
+    [
+        (["--traces", "on"], "traces: on"),
+        (["--trace-effects"], "trace_effects"),
+        (["--report", "/dev/null"], "--report"),
+    ],
 )
 def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
     (tmp_path / "a.sls").write_text("a: test.nop\n")
@@ -36,6 +41,7 @@ def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
 def test_a_command_of_an_extra_is_unknown(run_here):
     assert "no such command: lint" in run_here("lint").stderr
     assert "no such command: show impact" in run_here("show", "impact", "x").stderr
+    assert "no such command: show graph" in run_here("show", "graph").stderr
     assert "no such command: runs diff. There are: list, prune, show" in run_here("runs", "diff").stderr
 
 

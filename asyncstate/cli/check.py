@@ -126,7 +126,7 @@ def _facts(plan: Plan) -> dict[str, Any]:
 
 
 def _summary(plan: Plan, palette: Palette, whose: str) -> Iterator[str]:
-    from asyncstate.report.graph import graph_edges
+    from asyncstate.report.edges import family_of, plan_edges
     from asyncstate.report.issues import unknown_lines
     from asyncstate.report.terminal import count
 
@@ -137,8 +137,9 @@ def _summary(plan: Plan, palette: Palette, whose: str) -> Iterator[str]:
     )
     yield from (f"    {line}" for line in (*filter(None, [whose]), *unknown_lines(plan)))
     families: dict[str, int] = {}
-    for edge in graph_edges(plan):
-        families[edge.family] = families.get(edge.family, 0) + 1
+    for _, _, sources, _ in plan_edges(plan):
+        family = family_of(sources)
+        families[family] = families.get(family, 0) + 1
     if families:
         kinds = ", ".join(f"{number} {family}" for family, number in sorted(families.items()))
         longest, _ = plan.dag.critical_path([float(number < len(plan.chunks)) for number in range(len(plan.nodes))])

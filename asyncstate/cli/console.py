@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import HostResult
     from asyncstate.redact import Secrets
-    from asyncstate.report.picture import Picture
 
 T = TypeVar("T")
 
@@ -358,17 +357,6 @@ class Console:
             self.lines(lines(self.palette()))
         else:
             self.data(data(), redacted=redacted)
-
-    def draw(
-        self, options: dict[str, Any], picture: Callable[[], Picture], title: str, data: Callable[[bool], Any]
-    ) -> None:
-        """Write a graph in the form and to the file that the options of `asyncstate.cli.picture` say.
-
-        ``data`` returns it for JSON, given whether edges implied by other paths are shown. Raises GraphvizFailed.
-        """
-        from asyncstate.cli.drawing import show_picture
-
-        show_picture(self, options, picture, title, data)
 
     def tree(self, value: Any) -> None:
         """Write ``value``, which has no secrets: indented, for people, else in the requested format."""

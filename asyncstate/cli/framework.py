@@ -265,7 +265,6 @@ _TRIED = {
     "highstate": "apply",
     "dry-run": "plan",
     "preview": "plan",
-    "graph": "show graph",
 }
 """Words that people try -> the command that does it."""
 

@@ -99,6 +99,15 @@ def _tell_console(ctx: click.Context, param: click.Parameter, value: str | None)
     return value
 
 
+def _page_file(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse a page in a missing directory, or that no extra writes, before anything runs."""
+    if in_a_directory(ctx, param, value):
+        from asyncstate import extend
+
+        extend.provided("pictures", "--report")
+    return value
+
+
 def _hold(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
     if value:
         console_of(ctx).hold()
@@ -417,7 +426,7 @@ report_options: Callable[[Any], Any] = together(
         "--report",
         metavar="FILE.html",
         type=click.Path(dir_okay=False),
-        callback=in_a_directory,
+        callback=_page_file,
         help="Write the run as one HTML page. It shows when each state ran, what waits for what, and every diff, and "
         "needs no network.",
     ),

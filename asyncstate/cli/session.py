@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord
-    from asyncstate.report.html import About
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
@@ -348,11 +347,11 @@ class Session:
 
             console.lines(["Nothing to apply.", *warning_lines(plan.warnings, console.palette())])
         elif console.out == "github":
-            placed = self._placed(report, plan)
+            placed = self._placed(report, plan, report.failed)
             display = self._display()
             display.on_github(display.text(placed, plan), "warning", report.warnings, [placed])
         elif console.for_people:
-            console.lines(self._display().text(self._placed(report, plan), plan), redacted=True)
+            console.lines(self._display().text(self._placed(report, plan, report.failed), plan), redacted=True)
         elif console.out != "jsonl":
             console.data(report.rows, redacted=True, reduced=True)
         if self._lines is not None:
@@ -377,10 +376,11 @@ class Session:
         everything, diffs = bool(self.options.get("mock")), self.options.get("diffs")
         return ReportDisplay(self.console, self.settings, everything=everything, diffs=diffs)
 
-    def _placed(self, report: RunReport, plan: Plan | None) -> HostResult:
+    def _placed(self, report: RunReport, plan: Plan | None, tags: Iterable[str], problem: str = "") -> HostResult:
+        """Return the result with the reasons why states were held back, and the places of these states."""
         from asyncstate.report.blockers import held_back
 
-        return HostResult(report=report, places=places_of(plan, report.failed), held=held_back(report, plan))
+        return HostResult(report=report, places=places_of(plan, tags), held=held_back(report, plan), problem=problem)
 
     def _show_times(self, report: RunReport, plan: Plan | None, between: tuple[str, ...] = ("",)) -> None:
         """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""
@@ -409,11 +409,9 @@ class Session:
                     self.console.unwritten(path, "memory ran out")
 
     def _junit(self, report: RunReport, plan: Plan | None) -> str:
-        from asyncstate.report.blockers import held_back
         from asyncstate.report.junit import junit_xml
 
-        places, held = places_of(plan, report.rows), held_back(report, plan)
-        return junit_xml([HostResult(report=report, places=places, held=held, problem=self.problem)])
+        return junit_xml([self._placed(report, plan, report.rows, self.problem)])
 
     def _races(self, report: RunReport, _plan: Plan | None) -> str:
         import msgspec
@@ -423,18 +421,18 @@ class Session:
         return json_bytes({"races": msgspec.to_builtins(report.races)}).decode() + "\n"
 
     def _page(self, report: RunReport, plan: Plan | None) -> str:
-        from asyncstate.report.html import html_report
+        from asyncstate import extend
         from asyncstate.report.profile import Profile
 
-        return html_report(report, self.profile or Profile(), plan, self._page_about())
+        result = self._placed(report, plan, (*report.rows, *report.not_started))
+        sls, line = self._about.get("sls") or (), str(self._about.get("line") or "")
+        page: str = extend.provided("pictures", "--report").page(
+            result, self.profile or Profile(), plan, host=self._host, command=line, sls=tuple(map(str, sls))
+        )
+        return page
 
     def _line(self) -> str:
         return self.console.secrets.redactor.text(shown_command(self.console.arguments))
-
-    def _page_about(self) -> About:
-        from asyncstate.report.html import About
-
-        return About(self._host, str(self._about.get("line") or ""), tuple(map(str, self._about.get("sls") or ())))
 
     def _announce_unknown(self, plan: Plan) -> None:
         """Print the number of states with unknown effects, for people, if more than one state can run at once."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Family, completes, selection_option
+from asyncstate.cli.framework import Family, completes
 from asyncstate.cli.options import compiled_options, tree_options, what_if_options
-from asyncstate.cli.picture import picture_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from asyncstate.cli.settings import Selection
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
-    from asyncstate.report.picture import Picture
     from asyncstate.report.terminal import Palette
 
 
@@ -93,48 +91,6 @@ def top(console: Console, /, **options: Any) -> None:
     if not assigned:
         console.complain("top.sls assigns nothing to this machine")
     console.tree(console.hide(assigned))
-
-
-@command.command(
-    "graph",
-    examples=(
-        ("asyncstate show graph web --format html --output web.html", "A page for a browser."),
-        ("asyncstate show graph | dot -Tpdf > tree.pdf", "With Graphviz."),
-        ("asyncstate show graph web --format mermaid", "To paste into Markdown."),
-        (
-            "asyncstate show graph --around nginx --format mermaid",
-            "A part of a large tree.",
-        ),
-    ),
-)
-@compiled_options
-@picture_options
-@selection_option(
-    "--around",
-    metavar="ID",
-    help="Draw only states with this ID or name, and what is at most two steps away.",
-)
-def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
-    """Show which states wait for which.
-
-    The colour and the pattern of a line say why: each requisite has its own; thick grey lines are explicit orders and
-    those of files, dashed ones connect states that touch the same file, service …, dotted ones are groups that share
-    one call, and several targets combined in one node. Edges that follow from others are left out.
-    """
-    from asyncstate.report import graph as of_plan
-    from asyncstate.report.picture import around
-
-    settings, selection = console.selected(sls, options)
-    if options["around"] is not None and options["form"] == "json":
-        raise click.UsageError("--around is for a picture: --format dot, mermaid, html or svg")
-    plan, wanted = shown_plan(console, settings, selection, options["around"])
-    title = f"plan of {', '.join(selection.sls)}" if selection.sls else "plan"
-
-    def picture() -> Picture:
-        whole = of_plan.picture_of(plan)
-        return around(whole, wanted) if wanted else whole
-
-    console.draw(options, picture, title, lambda every_edge: of_plan.graph_data(plan, every_edge=every_edge))
 
 
 def shown_plan(

@@ -100,8 +100,7 @@ def test_a_replay_tells_changes_as_well(run, monkeypatch):
 
 
 def test_an_answer_that_is_lost_counts_more_than_a_change(run, tmp_path):
-    (tmp_path / "page.html").mkdir()
-    code, _, errors = run("apply", "new", "--detailed-exitcode", "--metrics", tmp_path / "m", "--report", "/dev/full")
+    code, _, errors = run("apply", "new", "--detailed-exitcode", "--metrics", tmp_path / "m", "--junit", "/dev/full")
     assert code == 74
     assert "/dev/full" in errors
     assert values(tmp_path / "m")["asyncstate_exit_code"] == "74"

@@ -240,8 +240,8 @@ def test_a_terminal_that_went_away_ends_the_display(many, streams, form):
         + MANY.format(many.pids)
     )
     ours, theirs = pty.openpty()
-    report = many.base / "report.html"
-    words = ("--progress", "live", "--report", report, "--out", form)
+    report = many.base / "junit.xml"
+    words = ("--progress", "live", "--junit", report, "--out", form)
     with many.begin(*words, sls="many", **dict.fromkeys(streams, theirs)) as process:
         os.close(theirs)
         until((many.pids / "begun").exists)

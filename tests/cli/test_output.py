@@ -101,7 +101,7 @@ def test_any_answer(run_cli, run, words, shell, tree):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--report", "--junit"])
+@pytest.mark.parametrize("option", ["--metrics", "--junit"])
 @needs_proc
 def test_a_report_that_cannot_be_written_leaves_one_document_on_standard_output(run, option):
     done = run("apply", "good", "--out", "json", option, "/proc/report")
@@ -112,10 +112,10 @@ def test_a_report_that_cannot_be_written_leaves_one_document_on_standard_output(
 
 @needs_proc
 def test_all_reports_are_tried(run, tmp_path):
-    junit = tmp_path / "junit.xml"
-    done = run("apply", "bad", "--report", "/proc/report", "--junit", str(junit))
+    metrics = tmp_path / "metrics"
+    done = run("apply", "bad", "--junit", "/proc/report", "--metrics", str(metrics))
     assert done.returncode == 2
-    assert 'failures="1"' in junit.read_text()
+    assert 'outcome="failed"} 1' in metrics.read_text()
 
 
 @pytest.fixture

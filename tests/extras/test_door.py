@@ -13,16 +13,17 @@ import pytest
 from asyncstate import extend
 
 LEDGER = {
-    "fleet": 78,
+    "fleet": 76,
     "editor": 31,
     "proof": 30,
-    "dropin": 42,
+    "dropin": 41,
     "borrow": 25,
     "completion": 16,
     "namespace": 102,
     "contradictions": 33,
     "analyse": 97,
     "manual": 89,
+    "picture": 42,
     "traces": 36,
     "renderers": 11,
 }

@@ -9,6 +9,7 @@ from tests.guarantees.test_canary import BROKEN, FORMS, HUSHED, PASSWORD, asyncs
 from tests.guarantees.test_terminal import COLOUR, CONTROL, run  # noqa: F401 - a fixture
 
 SHOWN = [
+    *(("show", "graph", "--format", form) for form in ("dot", "mermaid", "html", "json")),
     *(("show", "aggregate", "--out", form) for form in FORMS),
     *(("show", "impact", "named", "--out", form) for form in FORMS),
     ("show", "impact", "quiet"),
@@ -21,6 +22,9 @@ SHOWN = [
     ("smi", "check"),
 ]
 LINES = [
+    "apply a --report NAME/x",
+    "show graph evil",
+    "show graph evil --format mermaid",
     "lint evil",
     "explain NAME evil",
     "explain a evil",

@@ -24,11 +24,8 @@ from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, Run
 from asyncstate.model.forecast import forecast
 from asyncstate.model.result import HostResult
 from asyncstate.report.brief import brief_lines
-from asyncstate.report.graph import graph_data, picture_of
-from asyncstate.report.html import html_report
 from asyncstate.report.human import BRIEF, FORMS, Style, report_lines
 from asyncstate.report.junit import junit_xml
-from asyncstate.report.picture import dot, html, mermaid
 from asyncstate.report.profile import Profile, profile_lines
 from asyncstate.report.waits import run_lines
 
@@ -164,9 +161,6 @@ def assert_total(done):
     assert_shown(done)
 
 
-DRAWN = set()
-
-
 def assert_shown(done):
     """Check that every form of output can show it."""
     for event in done.events:
@@ -179,16 +173,9 @@ def assert_shown(done):
         text = "\n".join((brief_lines if form == BRIEF else report_lines)(report, style, "local", foretold))
         assert "local:" in text
         assert text.encode()
-    assert html_report(report, done.profile).encode()
     assert len(list(ET.fromstring(junit_xml([HostResult(report=report)])).iter("testcase"))) == len(report.rows)
     assert "\n".join(profile_lines(done.profile)).encode()
     assert "\n".join(run_lines(done.profile)).encode()
-    if done.plan.digest not in DRAWN:  # a picture shows the plan and nothing of the run
-        DRAWN.add(done.plan.digest)
-        assert json_bytes(graph_data(done.plan))
-        assert all(
-            draw(picture_of(done.plan)).encode() for draw in (dot, mermaid, lambda picture: html(picture, "plan"))
-        )
 
 
 def shown_as_yaml(report, capfdbinary):

@@ -294,7 +294,7 @@ def asyncstate(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize("form", ["human", "json", "yaml", "jsonl"])
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_run_shows_no_secret(asyncstate, form, concurrency):
-    files = ("--report", asyncstate.written / "report.html", "--junit", asyncstate.written / "junit.xml")
+    files = ("--junit", asyncstate.written / "junit.xml")
     more = ("--profile", "--explain", "--progress", "plain", "--concurrency", concurrency)
     code, output, errors = asyncstate("apply", "--out", form, *files, *more)
     assert code == 2, errors
@@ -329,7 +329,6 @@ FORMS = ("human", "json", "yaml")
 SHOWN = [
     *(("show", what, "--out", form) for what in ("lowstate", "highstate", "top") for form in FORMS),
     ("show", "sls", "web"),
-    *(("show", "graph", "--format", form) for form in ("dot", "mermaid", "html", "json")),
     *(("check", "--out", form) for form in FORMS),
     ("call", "pillar.items"),
     ("call", "pillar.get", "key", "--out", "json"),

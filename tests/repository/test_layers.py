@@ -280,7 +280,7 @@ PAST_THE_DOOR = {
     "asyncstate/extras/manual/codes.py": "files of our own package",
     "asyncstate/extras/manual/entries.py": "files of our own package",
     "asyncstate/extras/manual/function.py": "plugins that were loaded",
-    "asyncstate/report/html.py": "files of our own package",
+    "asyncstate/extras/picture/html.py": "files of our own package",
     "asyncstate/extras/manual/language.py": "files of our own package",
     "asyncstate/extras/manual/schemas.py": "the meanings of options, beside it",
     "asyncstate/extras/proof/shake/": "throw-away roots, after all that ran in them has ended, and this Python",

@@ -28,7 +28,8 @@ _LOOKS = (
     ("apply", "--test", "--out", "yaml", "-j", "1"),
     ("apply", "--mock", "--out", "jsonl"),
     ("apply", "--mock", "--profile", "--explain"),
-    ("apply", "--test", "--state-output", "mixed", "--report", "r.html", "--junit", "j.xml"),
+    ("apply", "--test", "--state-output", "mixed", "--junit", "j.xml"),
+    ("apply", "--report", "r.html"),
 )
 _OPTIONS = (
     ("--implicit-order", "strict"),
@@ -576,17 +577,7 @@ def plugins(draw):
                     ("apply", "--test"),
                     ("apply", "--out", "jsonl"),
                     ("apply", "--out", "yaml"),
-                    (
-                        "apply",
-                        "--report",
-                        "r.html",
-                        "--junit",
-                        "j.xml",
-                        "--profile",
-                        "--explain",
-                        "--progress",
-                        "plain",
-                    ),
+                    ("apply", "--junit", "j.xml", "--profile", "--explain", "--progress", "plain"),
                     *_LOOKS,
                 )
             )
@@ -638,7 +629,8 @@ def hooks(draw):
                 ("apply", "-j", "1"),
                 ("apply", "-j", "8", "--out", "json"),
                 ("apply", "--test"),
-                ("apply", "--profile", "--explain", "--report", "r.html"),
+                ("apply", "--profile", "--explain"),
+                ("apply", "--report", "r.html"),
                 ("check",),
                 ("show", "graph"),
                 ("show", "aggregate"),

@@ -59,7 +59,7 @@ deaf:
 STATES = 23
 STUBBORN = ("stubborn", "deaf")
 """IDs of the commands that do not end on TERM, and so fail for want of time."""
-FILES = {"--log-file": "log", "--junit": "junit.xml", "--metrics": "metrics.prom", "--report": "report.html"}
+FILES = {"--log-file": "log", "--junit": "junit.xml", "--metrics": "metrics.prom"}
 """The files that a run writes beside its answer, in the folder ``files``."""
 
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import to_builtins
 
+from asyncstate import extend
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.walk import JOINTS, Walk
 from asyncstate.plans.comparison import names_of, paired
 from asyncstate.plans.words import difference_lines, label
-from asyncstate.report.picture import mermaid_text
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from asyncstate.plans.comparison import Differences
     from asyncstate.plans.record import PlanRecord
@@ -75,13 +75,14 @@ def diff_data(differences: Differences) -> dict[str, Any]:
 
 def to_mermaid(before: PlanRecord, after: PlanRecord, differences: Differences) -> str:
     """Return the states that differ, and their neighbours, as a Mermaid flow chart: at most `MOST` of them."""
+    escaped: Callable[[str], str] = extend.provided("pictures", "--out mermaid").mermaid_text
     picture = _Picture(before, after, differences)
     chosen = picture.chosen()
     lines = ["flowchart LR", *_STYLES]
     numbers = {name: number for number, name in enumerate(chosen)}
     for name, number in numbers.items():
         kind = picture.kind[name]
-        lines.append(f'  s{number}["{_MARKS[kind]}{mermaid_text(one_line(label(name)))}"]:::{kind}')
+        lines.append(f'  s{number}["{_MARKS[kind]}{escaped(one_line(label(name)))}"]:::{kind}')
     if len(chosen) < len(picture.kind_of_interest):
         lines.append(f'  more["… and {len(picture.kind_of_interest) - len(chosen)} more states"]:::kept')
     styles: list[str] = []

@@ -131,11 +131,10 @@ class Showing:
         return runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))).lowstate()
 
     def _dot(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> str:
-        from asyncstate.report.graph import picture_of
-        from asyncstate.report.picture import dot
+        from asyncstate import extend
 
         plan = runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv")))
-        return dot(picture_of(plan))
+        return str(extend.provided("pictures", "state.graph").dot(plan))
 
 
 def _usage(states: list[str], used: list[str]) -> dict[str, Any]:

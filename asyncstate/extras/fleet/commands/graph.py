@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate import extend
 from asyncstate.cli.framework import completes, new_command, option
-from asyncstate.cli.picture import picture_options
 from asyncstate.extras.fleet.commands.completion import complete_runs, complete_target
 from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
 from asyncstate.extras.fleet.commands.options import compile_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.extras.fleet.protocol import Go, HostPlan
+
+
+_PICTURES: Any = extend.provided("pictures", "fleet graph")
+_picture_options: Callable[[Any], Any] = _PICTURES.options
 
 
 @new_command(
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     help="Past run with this ID or prefix of an ID, instead of --target.",
 )
 @compile_options
-@picture_options
+@_picture_options
 @connection_options
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     """Show which states of many hosts wait for which.
@@ -60,7 +64,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> None:
     else:
         settings = console.settings(options)
         plans, goes = console.run(lambda: _of_hosts(console, settings, sls, options))
-    console.draw(
+    _PICTURES.show(
+        console,
         options,
         lambda: picture_of(plans, goes),
         "plans of all hosts",

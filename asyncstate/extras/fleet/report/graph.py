@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import extend
 from asyncstate.extras.fleet.protocol import LANE, ORDER
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.report.picture import Picture
 from asyncstate.report.summary import describe_tag
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class _Nodes:
     """The nodes of all hosts, numbered one host after the other."""
 
     def __init__(self, plans: Mapping[str, HostPlan]) -> None:
-        self.picture = Picture()
+        self.picture: Any = extend.provided("pictures", "fleet graph").blank_picture()
         self._first: dict[str, int] = {}
         self._labels = {host: [describe_tag(each.tag) for each in plan.states] for host, plan in plans.items()}
         self._beside: dict[tuple[str, int, NodeKind], int] = {}
@@ -61,7 +61,7 @@ class _Nodes:
         return found
 
 
-def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture:
+def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Any:
     """Return the graph of the joined hosts: ``goes`` have the edges between them."""
     joined = {host: plans[host] for host in sorted(goes)}
     nodes = _Nodes(joined)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from asyncstate.report.html import Page
+from asyncstate import extend
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
@@ -41,30 +41,28 @@ def fleet_html_report(
     """
     by_host = {result.host: result for result in results}
     hosts = sorted({*ends, *by_host}, key=lambda host: (not _failed(host, ends), host))
-    data = Page(
-        hosts=list(map(clean, hosts)),
-        failed_hosts=[number for number, host in enumerate(hosts) if _failed(host, ends)],
-        wall=profile.wall,
-    )
+    failed = [number for number, host in enumerate(hosts) if _failed(host, ends)]
+    data: Any = extend.provided("pictures", "--report").blank_page(map(clean, hosts), failed, profile.wall)
     numbers = {host: data.add(by_host[host], number) for number, host in enumerate(hosts) if host in by_host}
     place_hosts(data, numbers, profile)
     _shorten(data)
     _join(data, numbers, profile, plans or {})
     dry = any(result.report.test for result in results)
     title = f"{'dry run' if dry else 'run'} across {count(len(hosts), 'host')}"
-    return data.html(
+    page: str = data.html(
         title,
         ok=not data.failed_hosts and not issues,
         facts=_facts(run, data, profile, dry=dry),
         notes=[*map(str, issues), *_notes(results)],
     )
+    return page
 
 
 def _failed(host: str, ends: Mapping[str, HostEnd]) -> bool:
     return host in ends and bool(ends[host].exit_code)
 
 
-def place_hosts(data: Page, numbers: Numbers, profile: FleetProfile) -> None:
+def place_hosts(data: Any, numbers: Numbers, profile: FleetProfile) -> None:
     """Give the states of all hosts their times on the common time line, and mark the critical path."""
     begins = profile.begins()
     for host, of_host in numbers.items():
@@ -76,20 +74,20 @@ def place_hosts(data: Page, numbers: Numbers, profile: FleetProfile) -> None:
             data.states[number].critical = True
 
 
-def _shorten(data: Page) -> None:
+def _shorten(data: Any) -> None:
     if len(data.states) > _MOST:
         for state in data.states:
             if state.kind == "unchanged" and state.comment:
                 state.comment = "(left out of this long page)"
 
 
-def _join(data: Page, numbers: Numbers, profile: FleetProfile, plans: Mapping[str, HostPlan]) -> None:
+def _join(data: Any, numbers: Numbers, profile: FleetProfile, plans: Mapping[str, HostPlan]) -> None:
     """Add the graph to the page: the plan of each host, and the releases of states by other hosts."""
     data.join(_edges(data, numbers, profile, plans if len(data.states) <= _MOST else {}))
 
 
 def _edges(
-    data: Page, numbers: Numbers, profile: FleetProfile, drawn: Mapping[str, HostPlan]
+    data: Any, numbers: Numbers, profile: FleetProfile, drawn: Mapping[str, HostPlan]
 ) -> Iterator[tuple[int, int, Sequence[str], Sequence[str], bool]]:
     for host, plan in drawn.items():
         node_of = list(_nodes(data, numbers, host, plan))
@@ -102,7 +100,7 @@ def _edges(
             yield by, number, because, resources, across
 
 
-def _nodes(data: Page, numbers: Numbers, host: str, plan: HostPlan) -> Iterator[int]:
+def _nodes(data: Any, numbers: Numbers, host: str, plan: HostPlan) -> Iterator[int]:
     """Yield the number on the page of each node of a host's plan. Sets, stages and groups have no description."""
     checks = {node: chunk for chunk, node in plan.checks}
     for node in range(plan.nodes):
@@ -128,7 +126,7 @@ def _releases(numbers: Numbers, profile: FleetProfile) -> Iterator[tuple[int, in
                 yield number, by, timing.because, timing.resources
 
 
-def _facts(run: str, data: Page, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
+def _facts(run: str, data: Any, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
     yield "Hosts", f"{len(data.hosts)}, {len(data.failed_hosts)} failed"
     if began := [each.began_at for each in profile.hosts.values() if each.began_at]:
         yield "Date", date_and_time(min(began), zone=True)

@@ -11,10 +11,10 @@ from report_page import Page
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import Barrier, HostPlan, State
 from asyncstate.extras.fleet.report.graph import graph_data, picture_of
+from asyncstate.extras.picture.picture import dot, html, mermaid
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite
-from asyncstate.report.picture import dot, html, mermaid
 
 DRAWN = {"dot": dot, "mermaid": mermaid, "html": lambda picture: html(picture, "plan")}
 FORMS = (*DRAWN, "json")

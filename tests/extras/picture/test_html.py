@@ -9,8 +9,8 @@ from plans import PlanBuilder
 from report_page import Page, page_of, row, tag
 
 from asyncstate.errors import Issue
-from asyncstate.model.result import RunReport
-from asyncstate.report.html import html_report
+from asyncstate.extras.picture.html import html_report
+from asyncstate.model.result import HostResult, RunReport
 from asyncstate.report.profile import Profile
 
 HOSTILE = "</script><script>alert(1)</script><!--<b>\x1b[0m\x00\u2028\u202e\udcff & \"'"
@@ -115,5 +115,5 @@ def test_changes_have_marks_for_colours_that_no_text_can_have():
 
 
 def test_a_run_of_nothing_has_a_page():
-    page = Page(html_report(RunReport(rows={}), Profile()))
+    page = Page(html_report(HostResult(report=RunReport(rows={})), Profile()))
     assert page.data["states"] == []

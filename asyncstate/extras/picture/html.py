@@ -17,22 +17,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.extras.picture.page_data import WORDS, PageData, add_plan
 from asyncstate.model.encode import encoded, utf8
 from asyncstate.model.forecast import forecast
-from asyncstate.model.plan import places_of
-from asyncstate.model.result import HostResult
-from asyncstate.report.blockers import held_back
-from asyncstate.report.page_data import WORDS, PageData, add_plan
 from asyncstate.report.summary import cut_short, foretold_text
 from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from asyncstate.model.forecast import Foretold
+    from asyncstate.extras.picture.page_data import PageState
     from asyncstate.model.plan import Plan
-    from asyncstate.model.result import RunReport
-    from asyncstate.report.page_data import PageState
+    from asyncstate.model.result import HostResult, RunReport
     from asyncstate.report.profile import Profile
 
 _SCRIPTS = ("states", "list", "chart", "timeline", "layout", "graph", "main")
@@ -51,12 +47,12 @@ class About(msgspec.Struct, frozen=True):
     sls: tuple[str, ...] = ()
 
 
-def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
+def html_report(result: HostResult, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
     """Return the page. ``profile`` must have received every event of the run; ``plan`` is for display."""
+    report = result.report
     timings = profile.finished
     data = Page(wall=max([profile.wall, *(timing.ended for timing in timings)]))
-    places = places_of(plan, [chunk.tag for chunk in plan.chunks]) if plan else {}
-    numbers = data.add(HostResult(report=report, places=places, held=held_back(report, plan)))
+    numbers = data.add(result)
     data.place_bars(numbers, timings)
     for timing in profile.critical_path():
         if timing.tag in numbers:
@@ -75,7 +71,7 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
     return data.html(
         f"{what} on {about.host}" if about.host else what,
         ok=report.ok,
-        facts=_facts(report, profile, data, about, forecast(report, plan) if plan else None),
+        facts=_facts(report, profile, data, about, plan),
         notes=notes,
     )
 
@@ -85,14 +81,14 @@ def _facts(
     profile: Profile,
     data: PageData,
     about: About,
-    foretold: Mapping[str, Foretold] | None,
+    plan: Plan | None,
 ) -> Iterator[tuple[str, str]]:
     yield "Host", about.host
     yield "Date", date_and_time(profile.began_at, zone=True) if profile.began_at else ""
     yield "Command", about.command
     yield "SLS", data.sls(about.sls)
     if report.test:
-        yield "Dry run", foretold_text(report, foretold)
+        yield "Dry run", foretold_text(report, forecast(report, plan) if plan else None)
     if report.cancelled:
         yield "Ended", cut_short(report)
     if profile.wall:
@@ -130,7 +126,7 @@ _PART = re.compile(r"\{\{(\w+)\}\}")
 
 @cache
 def _resource(name: str) -> str:
-    return files("asyncstate.report").joinpath("page", name).read_text(encoding="utf-8")
+    return files("asyncstate.extras.picture").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _style() -> str:

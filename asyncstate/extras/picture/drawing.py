@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.report.picture import Picture
-
-
-class Screen(Protocol):
-    """A `asyncstate.cli.console.Console`."""
-
-    def write(self, text: str | bytes, *, data: bool = False) -> None:
-        """Write to standard output."""
-
-    def complain(self, text: str, hint: str = "") -> None:
-        """Write a message to standard error."""
+    from asyncstate.cli.console import Console
+    from asyncstate.extras.picture.picture import Picture
 
 
 def show_picture(
-    console: Screen, options: dict[str, Any], picture: Callable[[], Picture], title: str, data: Callable[[bool], Any]
+    console: Console, options: dict[str, Any], picture: Callable[[], Picture], title: str, data: Callable[[bool], Any]
 ) -> None:
     """Write a graph in the requested format to a file, or to standard output. Raises GraphvizFailed.
 
@@ -43,8 +34,8 @@ def show_picture(
     write_file(options["output"], text.encode())
 
 
-def _drawn(console: Screen, whole: Picture, title: str, form: str, *, every_edge: bool) -> str:
-    from asyncstate.report.picture import READABLE, dot, html, mermaid
+def _drawn(console: Console, whole: Picture, title: str, form: str, *, every_edge: bool) -> str:
+    from asyncstate.extras.picture.picture import READABLE, dot, html, mermaid
 
     if form in {"mermaid", "svg"} and len(whole.nodes) > READABLE:
         console.complain(
@@ -58,6 +49,6 @@ def _drawn(console: Screen, whole: Picture, title: str, form: str, *, every_edge
         return mermaid(picture)
     if form == "dot":
         return dot(picture)
-    from asyncstate.report.graphviz import graphviz_svg
+    from asyncstate.extras.picture.graphviz import graphviz_svg
 
     return graphviz_svg(dot(picture))

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from asyncstate.extras.picture.html import Page
+from asyncstate.extras.picture.page_data import PageState
+from asyncstate.extras.picture.reduction import transitive_reduction
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.report.html import Page
-from asyncstate.report.page_data import PageState
-from asyncstate.report.reduction import transitive_reduction
-from asyncstate.value import Value
+from asyncstate.report.edges import REQUISITES, family_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ORDERS = ("stage", "file", "footprint", "group", "set")
-_REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 
-
-class Line(Value):
+class Line(NamedTuple):
     """The pattern and the colour of an edge, as Graphviz names them."""
 
     pattern: str
@@ -45,7 +42,7 @@ _LINES = {
 
 _PLAIN = frozenset({RequisiteKind.REQUIRE.value, RequisiteKind.PREREQUIRED.value, "set"})
 """Reasons that mean only that a state comes first and must not fail."""
-_REACTING = _REQUISITES - _PLAIN
+_REACTING = REQUISITES - _PLAIN
 _REQUIRING = _PLAIN | {RequisiteKind.WATCH.value, RequisiteKind.ONCHANGES.value}
 """Reasons by which a state fails if the one before it has failed."""
 
@@ -65,18 +62,12 @@ class GraphEdge(msgspec.Struct, frozen=True):
     @property
     def family(self) -> str:
         """The reason that counts: across, listen, requisite, stage, file, footprint, group, or set (all of)."""
-        if self.across:
-            return "across"
-        if set(self.sources) == {"listen"}:
-            return "listen"
-        if any(source in _REQUISITES for source in self.sources):
-            return "requisite"
-        return next((source for source in self.sources if source in _ORDERS), "set")
+        return "across" if self.across else family_of(self.sources)
 
     @property
     def label(self) -> str:
         """The text beside the edge: the requisites, or the resources that both ends touch; "" for stages and groups."""
-        return ", ".join([*(source for source in self.sources if source in _REQUISITES), *self.resources])
+        return ", ".join([*(source for source in self.sources if source in REQUISITES), *self.resources])
 
     @property
     def kind(self) -> str:

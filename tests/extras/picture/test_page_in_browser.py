@@ -7,8 +7,8 @@ from looked_at import chosen, listed, middle, number_of
 from plans import PlanBuilder
 from report_page import page_of, row
 
-from asyncstate.report.graph import picture_of
-from asyncstate.report.picture import html
+from asyncstate.extras.picture.picture import html
+from asyncstate.extras.picture.plan_graph import picture_of
 from asyncstate.report.terminal import short_time
 
 pytestmark = pytest.mark.browser

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.extras.picture.reduction import transitive_reduction
 from asyncstate.model.chunk import file_line, parse_tag
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import STATE_RAN, changes_something, was_held_back
+from asyncstate.report.edges import REQUISITES, plan_edges
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.reduction import transitive_reduction
 from asyncstate.report.summary import AS_WANTED, describe_tag
@@ -39,7 +40,6 @@ holds a state back; an unmet requisite or condition makes it not needed."""
 _MOST_EDGES = 200_000
 """With more edges, those implied by other paths are left out: a browser must open the page."""
 _SLS_NAMED = 20
-_REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 _MARKS = Palette(green="\x01", red="\x02", cyan="\x03", reset="\x04")
 """Marks for colours, made of characters that `clean` removes from all texts."""
 
@@ -117,7 +117,7 @@ class PageData(msgspec.Struct):
         joined: dict[tuple[int, int], int] = {}
         for before, after, sources, resources, across in edges:
             if before != after:
-                family = "across" if across else "order" if _REQUISITES.isdisjoint(sources) else "requisite"
+                family = "across" if across else "order" if REQUISITES.isdisjoint(sources) else "requisite"
                 reason = clean(", ".join([*sources, *resources]))
                 joined.setdefault((before, after), reasons.setdefault((reason, family), len(reasons)))
         self.reasons = list(reasons)
@@ -208,15 +208,8 @@ def add_plan(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> None:
     node_of = list(_nodes(data, plan, numbers))
     data.join(
         (node_of[before], node_of[after], sources, resources, False)
-        for before, after, sources, resources in _edges(plan)
+        for before, after, sources, resources in plan_edges(plan)
     )
-
-
-def _edges(plan: Plan) -> Iterator[tuple[int, int, Sequence[str], Sequence[str]]]:
-    yield from plan.dag.joined()
-    for number, node in enumerate(plan.nodes):
-        if node.kind is NodeKind.LISTENER:
-            yield from ((target, number, (RequisiteKind.LISTEN.value,), ()) for target in node.members)
 
 
 def _nodes(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> Iterator[int]:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import RequisiteKind
-from asyncstate.report.page_data import node_label
-from asyncstate.report.picture import GraphEdge, Picture
+from asyncstate.extras.picture.page_data import node_label
+from asyncstate.extras.picture.picture import GraphEdge, Picture
+from asyncstate.report.edges import plan_edges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.model.plan import Node, Plan
 
-_LISTEN = (RequisiteKind.LISTEN.value,)
-
 
 def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
-    """Yield every edge once, with all its sources; a requisite among them determines its style."""
-    for before, after, sources, resources in plan.dag.joined():
-        yield GraphEdge(before, after, sources, resources)
-    for number, node in enumerate(plan.nodes):
-        if node.kind is NodeKind.LISTENER:
-            yield from (GraphEdge(target, number, _LISTEN) for target in node.members)
+    """Return every edge once, with all its sources; a requisite among them determines its style."""
+    return starmap(GraphEdge, plan_edges(plan))
 
 
 def picture_of(plan: Plan) -> Picture:

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from asyncstate.report import graphviz
-from asyncstate.report.graphviz import GraphvizFailed, graphviz_svg
+from asyncstate.extras.picture import graphviz
+from asyncstate.extras.picture.graphviz import GraphvizFailed, graphviz_svg
 
 DOT = """
 import sys

@@ -6,12 +6,12 @@ import re
 import pytest
 from report_page import Page
 
+from asyncstate.extras.picture.picture import dot, html, mermaid
+from asyncstate.extras.picture.plan_graph import graph_data, graph_edges, picture_of
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
-from asyncstate.report.graph import graph_data, graph_edges, picture_of
-from asyncstate.report.picture import dot, html, mermaid
 
 DRAWN = {"dot": dot, "mermaid": mermaid, "html": lambda picture: html(picture, "plan")}
 FORMS = (*DRAWN, "json")

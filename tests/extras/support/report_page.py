@@ -6,9 +6,11 @@ import json
 
 from html_outline import Outline
 
+from asyncstate.extras.picture.html import About, html_report
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted
-from asyncstate.model.result import RunReport
-from asyncstate.report.html import About, html_report
+from asyncstate.model.plan import places_of
+from asyncstate.model.result import HostResult, RunReport
+from asyncstate.report.blockers import held_back
 from asyncstate.report.profile import Profile
 
 BEGAN = 1_700_000_000.0
@@ -68,4 +70,6 @@ def page_of(rows, plan=None, after=None, seconds=0.5, about=None, **report):
     end = len(rows) * seconds
     profile.on_event(RunFinished(run_id="r", seq=9, time=end, exit_code=2, succeeded=1, changed=1, failed=1))
     made = RunReport(rows=dict(zip(tags, rows.values(), strict=True)), **report)
-    return html_report(made, profile, plan, about or About("web1", "asyncstate apply web", ("web",)))
+    places = places_of(plan, tags + list(made.not_started))
+    result = HostResult(report=made, places=places, held=held_back(made, plan))
+    return html_report(result, profile, plan, about or About("web1", "asyncstate apply web", ("web",)))

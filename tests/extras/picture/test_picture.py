@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.extras.picture.picture import GraphEdge, Picture, Point, around
 from asyncstate.model.plan import NodeKind
-from asyncstate.report.picture import GraphEdge, Picture, Point, around
 
 REASONS = ("require", "watch", "onfail", "require_any", "prereq", "footprint", "stage", "file", "group", "set")
 REACTING = {"watch", "onfail", "require_any", "prereq"}

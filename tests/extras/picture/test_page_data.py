@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.report.page_data import PageData, PageState, assign_lanes
+from asyncstate.extras.picture.page_data import PageData, PageState, assign_lanes
 from asyncstate.report.profile import Timing
 
 
@@ -30,7 +30,7 @@ def test_states_that_waited_for_each_other_keep_their_edges():
 
 
 def test_a_graph_that_is_too_large_has_no_edges_that_others_stand_for(monkeypatch):
-    monkeypatch.setattr("asyncstate.report.page_data._MOST_EDGES", 2)
+    monkeypatch.setattr("asyncstate.extras.picture.page_data._MOST_EDGES", 2)
     data = PageData(states=states(3))
     data.join((before, after, ["require"], (), False) for before, after in ((0, 1), (1, 2), (0, 2)))
     assert data.edges == [(0, 1, 0, True), (1, 2, 0, True)]

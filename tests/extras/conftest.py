@@ -1,0 +1,3 @@
+from looked_at import chromium, looking
+
+__all__ = ["chromium", "looking"]
