@@ -64,7 +64,7 @@ def compiled(pattern: Any, flags: Any) -> re.Pattern[str]:
     """Compile a pattern. Raises CommandExecutionError if it is invalid."""
     try:
         return re.compile(str(pattern), regex_flags(flags))
-    except re.error as error:
+    except (re.error, ValueError) as error:  # ValueError: ASCII beside UNICODE
         raise CommandExecutionError(f"Invalid regular expression {pattern!r}: {error}") from error
 
 
@@ -79,8 +79,11 @@ def replaced(
     prepend_if_not_found: bool = False,
     not_found_content: Any = None,
     backslash_literal: bool = False,
-) -> str:
-    """Return a text with each match replaced, or with one more line if it has neither a match nor that line."""
+) -> list[str]:
+    """Return the lines of a text with each match replaced, or with one more if it has neither a match nor that line.
+
+    What is added is one item even if it has several lines: Salt's diff shows it so.
+    """
     literal = str(repl)
     try:
         new, hits = compiled(pattern, flags).subn(
@@ -88,12 +91,18 @@ def replaced(
         )
     except (re.error, IndexError) as error:
         raise CommandExecutionError(f"Invalid replacement {literal!r}: {error}") from error
+    lines = new.splitlines(keepends=True)
     if hits or not (append_if_not_found or prepend_if_not_found):
-        return new
+        return lines
     line = literal if not_found_content is None else str(not_found_content)
     if re.search(rf"^{re.escape(line)}($|(?=\r\n))", text, regex_flags(flags) | re.MULTILINE):
-        return new
-    return prepended(new, [line]) if prepend_if_not_found else appended(new, [line])
+        return lines
+    end = line_end(text)
+    if prepend_if_not_found:
+        return [f"{line}{end}", *lines]
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += end
+    return [*lines, f"{line}{end}"]
 
 
 def contents_text(parts: Iterable[str], *, newline: bool = True) -> str:

@@ -54,28 +54,32 @@ def replace(
         raise InvocationError("search_only cannot be used with append/prepend_if_not_found")
     if append_if_not_found and prepend_if_not_found:
         raise InvocationError("Only one of append and prepend_if_not_found is permitted")
-    regex = compiled(pattern, flags)
+    letters = regex_flags(flags)
+    if encoding is None and not letters & re.UNICODE:  # Salt then looks for bytes: \w and (?i) know ASCII alone
+        letters |= re.ASCII
+    regex = compiled(pattern, letters)
     old, codec = load_text(path, encoding)
     if search_only:
         return regex.search(old) is not None
-    new = edits.replaced(
+    lines = edits.replaced(
         old,
         pattern,
         repl,
         count=count,
-        flags=flags,
+        flags=letters,
         append_if_not_found=append_if_not_found,
         prepend_if_not_found=prepend_if_not_found,
         not_found_content=not_found_content,
         backslash_literal=backslash_literal,
     )
+    new = "".join(lines)
     if new != old and not dry_run:
         with copied_beside(path, backup):
             _put(path, new.encode(codec), in_place=preserve_inode)
         if backup:
             _link_backup(given, path, backup)
     if show_changes:
-        return unified(_lines(old), _lines(new))
+        return unified(_lines(old), lines)
     return new != old
 
 

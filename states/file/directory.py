@@ -252,10 +252,18 @@ class _Check:
                 if "ignore_dirs" not in self.recursion:
                     self._compare(changes, root, dirs, self._inherited(self.dir_mode))
         if not children_only:
-            difference = self._difference(self.name, self.user, self.group, self.dir_mode)
-            if difference:
+            # What a recursion does not name is no reason for a change, but set with one: Salt's rows say so.
+            wanted = self._inherited(self.dir_mode) if self.recursion else self._own()
+            if difference := self._difference(self.name, *wanted):
                 changes[self.name] = difference
+            if changes and self.recursion:  # for what of the rest is refused
+                rest = (None if named else own for own, named in zip(self._own(), wanted, strict=True))
+                self._difference(self.name, *rest)
         return changes
+
+    def of_itself(self) -> dict[str, Any]:
+        """Return what must change of the directory alone."""
+        return self._difference(self.name, *self._own())
 
     def refusal(self, *, new: bool) -> str:
         """Return a dry run's error about owners that a run cannot set, for a ``new`` or an existing directory."""
@@ -263,6 +271,9 @@ class _Check:
             return "; ".join(self.refused)
         wanted = {"user": self.user, "group": self.group}
         return _unchanged({kind: wanted[kind] for kind in filesystem.refused_owners(self.uid, self.gid)})
+
+    def _own(self) -> tuple[Any, Any, str | None]:
+        return self.user, self.group, self.dir_mode
 
     def _inherited(self, mode: str | None) -> tuple[Any, Any, str | None]:
         """Return owner, group and mode for the content of the directory."""
@@ -367,7 +378,7 @@ def _created(name: str, check: _Check, changes: dict[str, Any]) -> Row:
     path = check.name
     if not filesystem.is_directory(path):
         return failed(name, f"Failed to create directory {path}", changes)
-    missing = check.differences([], children_only=False).get(path, {})
+    missing = check.of_itself()
     changes = {**changes, path: {"directory": "new"}}
     problem = _unchanged(missing)
     return failed(name, problem, changes) if problem else changed(name, "", changes)

@@ -80,7 +80,7 @@ def test_a_dry_run_misses_the_owner_that_recursion_sets(plugins, tmp_path, chang
     path.mkdir(mode=0o700)
     plugins.opts["foresight"] = True
     mode = "755" if changes else "700"
-    dry, real, _ = plugins.three_runs("file.directory", name=str(path), mode=mode, recurse=["group"])
+    dry, real, _ = plugins.three_runs("file.directory", name=str(path), mode=mode, recurse=["group", "mode"])
     assert dry["result"] is real["result"] is not changes
     assert dry["comment"] == real["comment"]
 

@@ -393,7 +393,11 @@ def test_a_dry_run_tells_what_can_be_pruned(plugins, tmp_path, name, arguments):
     assert (dry["result"] is None) == real["result"]
 
 
-@pytest.mark.parametrize("case", RECORDED)
+def marked(case):
+    return pytest.param(case, marks=needs_root if "user" in RECORDED[case]["arguments"] else ())
+
+
+@pytest.mark.parametrize("case", [marked(case) for case in RECORDED])
 def test_the_rows_of_salt(plugins, case):
     assert replay(plugins, RECORDED[case], run_all) == expected(RECORDED[case])
 
