@@ -143,11 +143,11 @@ def _argspecs(kind: dunders.PluginKind, module: str) -> dict[str, dict[str, Any]
 
 def _schema(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a function, in Salt's form: every argument is a value of one of four types."""
-    defaults = spec["defaults"] or []
-    required = spec["args"][: len(spec["args"]) - len(defaults)]
-    known = dict(zip(spec["args"][len(required) :], defaults, strict=True))
+    arguments, defaults = spec["args"] or [], spec["defaults"] or []
+    optional = arguments[len(arguments) - len(defaults) :]
+    known = dict(zip(optional, defaults, strict=True))
     properties = {}
-    for argument in spec["args"]:
+    for argument in arguments:
         default = {"default": known[argument]} if known.get(argument) is not None else {}
         properties[argument] = {
             "oneOf": [{"type": kind, "title": argument, "description": argument, **default} for kind in _SCHEMA_TYPES]
@@ -168,7 +168,7 @@ def _argspec(function: Any) -> dict[str, Any]:
     various = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     named = [parameter for parameter in parameters if parameter.kind not in various]
     return {
-        "args": [parameter.name for parameter in named],
+        "args": [parameter.name for parameter in named] or None,
         "defaults": [parameter.default for parameter in named if parameter.default is not parameter.empty] or None,
         "varargs": any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters) or None,
         "kwargs": any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters) or None,

@@ -60,6 +60,12 @@ def regex_flags(flags: Any) -> re.RegexFlag:
     return combined
 
 
+def byte_flags(flags: Any) -> re.RegexFlag:
+    """Return the flags of a pattern that Salt looks for in bytes: classes and an ignored case know ASCII alone."""
+    combined = regex_flags(flags)
+    return combined if combined & re.UNICODE else combined | re.ASCII
+
+
 def compiled(pattern: Any, flags: Any) -> re.Pattern[str]:
     """Compile a pattern. Raises CommandExecutionError if it is invalid."""
     try:

@@ -292,13 +292,13 @@ def list_minion(saltenv: str | None = None) -> list[str]:
 
 
 def hash_file(path: str, saltenv: str | None = None) -> Any:
-    """Return ``hsum`` and ``hash_type`` of a file; "" if the tree, {} if this machine has none."""
+    """Return ``hash_type`` and ``hsum`` of a file; "" if the tree, {} if this machine has none."""
     found = _existing(path, _env(saltenv))
     if not found:
         return "" if path.startswith(urls.SALT_SCHEME) else {}
     kind = __opts__.get("hash_type") or "sha256"
     with filesystem.open_read(found) as file:
-        return {"hsum": hashlib.file_digest(file, kind).hexdigest(), "hash_type": kind}
+        return {"hash_type": kind, "hsum": hashlib.file_digest(file, kind).hexdigest()}
 
 
 cache_file_ssh, hash_file_ssh = cache_file, hash_file

@@ -54,10 +54,8 @@ def replace(
         raise InvocationError("search_only cannot be used with append/prepend_if_not_found")
     if append_if_not_found and prepend_if_not_found:
         raise InvocationError("Only one of append and prepend_if_not_found is permitted")
-    letters = regex_flags(flags)
-    if encoding is None and not letters & re.UNICODE:  # Salt then looks for bytes: \w and (?i) know ASCII alone
-        letters |= re.ASCII
-    regex = compiled(pattern, letters)
+    flags = edits.byte_flags(flags) if encoding is None else flags
+    regex = compiled(pattern, flags)
     old, codec = load_text(path, encoding)
     if search_only:
         return regex.search(old) is not None
@@ -66,7 +64,7 @@ def replace(
         pattern,
         repl,
         count=count,
-        flags=letters,
+        flags=flags,
         append_if_not_found=append_if_not_found,
         prepend_if_not_found=prepend_if_not_found,
         not_found_content=not_found_content,

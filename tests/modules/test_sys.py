@@ -9,6 +9,10 @@ def first(name, other=1, *args, only=None, **kwargs):
     pass
 
 
+def bare():
+    pass
+
+
 @pytest.fixture
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
@@ -45,6 +49,13 @@ def test_the_rest(plugins):
     assert plugins.call("sys.state_argspec") == {"s.run": expected}
     assert plugins.call("sys.reload_modules") is True
     assert plugins.services.calls == [("reload",)]
+
+
+def test_a_function_without_arguments(plugins):
+    plugins.services.plugins("states").functions["s.run"] = FakeFunction("s.run", bare, "")
+    expected = {"args": None, "defaults": None, "varargs": None, "kwargs": None}
+    assert plugins.call("sys.state_argspec", "s.run") == {"s.run": expected}
+    assert plugins.call("sys.state_schema", "s.run")[0]["properties"] == {}
 
 
 def test_renderers(plugins):

@@ -316,7 +316,9 @@ def _replace(args: dict[str, Any]) -> tuple[Edit, str]:
     known = "count flags append_if_not_found prepend_if_not_found not_found_content backslash_literal".split()
     given = {each: args[each] for each in known if each in args}
     repl = str(args["repl"])
-    return lambda text: edits.replaced(text, args["pattern"], repl, **given), f"{repl}\n"
+    if args.get("encoding") is None:
+        given["flags"] = edits.byte_flags(args.get("flags", 8))
+    return lambda text: "".join(edits.replaced(text, args["pattern"], repl, **given)), f"{repl}\n"
 
 
 def _line(args: dict[str, Any]) -> tuple[Edit, str]:
