@@ -31,9 +31,10 @@ def serialize(serializer: str, data: Any, options: dict[str, Any], *, encoding: 
         raise CommandExecutionError(f"Failed to serialize the dataset: {error}") from error
 
 
-def deserialize(serializer: str, text: str, options: dict[str, Any]) -> Any:
+def deserialize(serializer: str, text: str | bytes, options: dict[str, Any]) -> Any:
     """Return the data in a file's text. Raises CommandExecutionError with the reason."""
     try:
+        text = text.decode() if isinstance(text, bytes) else text
         return _LOAD[serializer](text, options)
     except Exception as error:  # each library has errors of its own
         raise CommandExecutionError(f"Failed to deserialize existing data: {error}") from error

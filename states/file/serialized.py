@@ -71,7 +71,7 @@ def serialize(
     notes: Row = {}
     try:
         if merge_if_exists and filesystem.is_file(name):
-            old = serializers.deserialize(kind, filesystem.read_bytes(name).decode(), _options(deserializer_opts))
+            old = serializers.deserialize(kind, filesystem.read_bytes(name), _options(deserializer_opts))
         elif deserializer_opts and not merge_if_exists:
             notes = {"warnings": ["The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."]}
         if old is not None:

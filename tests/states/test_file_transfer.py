@@ -271,10 +271,11 @@ def test_serialize_merges(plugins, tmp_path):
     difference = {"a": {"x": {"old": 1, "new": 9}}, "c": {"old": "<_null_>", "new": 3}}
     assert dry["changes"]["diff"] == real["changes"]["diff"] == difference
     assert (again["changes"], again["comment"]) == ({}, f"The file {path} is in the correct state")
-    path.write_text("{")
-    row = plugins.state("file.serialize", **arguments)
-    assert row["result"] is False
-    assert row["comment"].startswith("Failed to deserialize existing data: ")
+    for broken in (b"{", b'{"a": "\xff"}'):
+        path.write_bytes(broken)
+        row = plugins.state("file.serialize", **arguments)
+        assert row["result"] is False
+        assert row["comment"].startswith("Failed to deserialize existing data: ")
 
 
 def test_serialize_from_pillar_with_options(plugins, tmp_path):
