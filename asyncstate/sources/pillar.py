@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
+from asyncstate.data.limits import DEEPEST, TOO_DEEP
 from asyncstate.data.merging import merged
 from asyncstate.errors import Issue, PillarError, RenderError
 from asyncstate.logs import get_logger
@@ -17,10 +18,14 @@ from asyncstate.sources.fileclient import SlsFile, top_path
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.topfile import Render, Rendered
+
+    _Data = dict[str, Any] | None
+    _Done = dict[str, _Data]
+    _Steps = Generator["_Steps", _Data, _Data]
 
 log: Final = get_logger(__name__)
 
@@ -64,10 +69,11 @@ class _Target(Value):
 
 
 class _Source(Value):
-    """A rendered SLS with its file, for messages about its content."""
+    """A rendered SLS with its file, for messages about its content, and how many keys its includers nest it under."""
 
     file: SlsFile
     rendered: Rendered
+    depth: int = 0
 
     def issue(self, code: str, message: str, key: Any = None, hint: str = "") -> Issue:
         line = self.rendered.line_of(key) if key is not None else 1
@@ -98,9 +104,9 @@ class _Compiler:
         top_issues, self.issues = self.issues, []
         pillar: dict[str, Any] = {}
         for env in self._in_env_order(names):
-            rendered: dict[str, dict[str, Any] | None] = {}
+            rendered: _Done = {}
             for sls in self._expanded(names[env], env):
-                data = self._sls(sls, env, rendered)
+                data = self._with_all_includes(sls, env, rendered)
                 if data is not None:
                     pillar = self._merge(pillar, data)
         self.issues += top_issues  # Salt reports the top's mistakes last
@@ -238,39 +244,59 @@ class _Compiler:
 
     # -- SLS -------------------------------------------------------------------------------------------------------
 
+    def _with_all_includes(self, sls: str, env: str, done: _Done) -> _Data:
+        """Return the data of one SLS with its includes, however deep; None if there is none.
+
+        Mistakes are added to ``issues``. ``done`` has the files of this environment that are already rendered, for
+        includes; that also ends include cycles.
+        """
+        under_way = [self._sls(sls, env, done)]
+        found: _Data = None
+        while under_way:
+            try:
+                include = under_way[-1].send(found)
+            except StopIteration as end:
+                under_way.pop()
+                found = end.value
+            else:
+                under_way.append(include)
+                found = None
+        return found
+
     def _sls(
         self,
         sls: str,
         env: str,
-        done: dict[str, dict[str, Any] | None],
+        done: _Done,
         defaults: dict[str, Any] | None = None,
         included_by: _Source | None = None,
-    ) -> dict[str, Any] | None:
-        """Return the data of one SLS with its includes; None if there is none. Mistakes are added to ``issues``.
-
-        ``done`` has the SLS of this environment that are already rendered, for includes; that also ends include cycles.
-        """
+        *,
+        depth: int = 0,
+    ) -> _Steps:
+        """Return the data of one SLS; yield each include that is to be done first, and be sent its data."""
         file = self._fileclient.sls_file(sls, env)
         if file is None:
             self._report_missing(sls, env, included_by)
             return None
-        done[sls] = None
+        if included_by and file.path in done:
+            return done[file.path]
+        done[file.path] = None
         try:
             rendered = self._render(file, dict(defaults or {}))
         except RenderError as error:
             self.issues.append(self._render_issue(sls, file, error))
             return None
-        source = _Source(file, rendered)
+        source = _Source(file, rendered, depth)
         data = rendered.data
         if not data:
             return None
         if not isinstance(data, dict):
             self.issues.append(source.issue("E509", f"SLS '{sls}' does not render to a dictionary"))
             return None
-        done[sls] = data = {key: value for key, value in data.items() if key != "include"}
+        done[file.path] = data = {key: value for key, value in data.items() if key != "include"}
         if "include" not in rendered.data:
             return data
-        return self._with_includes(sls, data, source, done)
+        return (yield from self._with_includes(sls, data, source, done))
 
     def _report_missing(self, sls: str, env: str, included_by: _Source | None) -> None:
         if (env, sls) in self._missing_is_fine or not self._fileclient.roots(env):
@@ -300,9 +326,7 @@ class _Compiler:
         message = f"Rendering SLS '{sls}' failed, render error:\n{error.message}"
         return Issue(message, *where, error.hint, code="E508")
 
-    def _with_includes(
-        self, sls: str, data: dict[str, Any], source: _Source, done: dict[str, dict[str, Any] | None]
-    ) -> dict[str, Any]:
+    def _with_includes(self, sls: str, data: dict[str, Any], source: _Source, done: _Done) -> _Steps:
         """Merge the includes of ``source`` below its own data (above it with ``pillar_includes_override_sls``)."""
         items = source.rendered.data["include"]
         if not isinstance(items, list):
@@ -314,13 +338,15 @@ class _Compiler:
             include = self._include(item, source)
             if include is None:
                 continue
+            key = include.key.split(":") if include.key else []
+            depth = source.depth + len(key)
+            if depth > DEEPEST:
+                self.issues.append(source.issue("E510", f"Include Declaration in SLS '{sls}' is {TOO_DEEP}", "include"))
+                continue
             for name in self._included_names(include.name, sls, source):
-                if name not in done:
-                    found = self._sls(name, source.file.saltenv, done, include.defaults, source)
-                else:
-                    found = done[name]
+                found = yield self._sls(name, source.file.saltenv, done, include.defaults, source, depth=depth)
                 if found:
-                    included.append(_nested(include.key, found))
+                    included.append(_nested(key, found))
         parts = [data, *included] if self._opts.get("pillar_includes_override_sls") else [*included, data]
         whole = parts[0]
         for part in parts[1:]:
@@ -365,9 +391,9 @@ class _Include(Value):
     key: str
 
 
-def _nested(key: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Put ``data`` under a nested key: ``x:y`` gives ``{"x": {"y": data}}``."""
-    for part in reversed(key.split(":")) if key else ():
+def _nested(key: list[str], data: dict[str, Any]) -> dict[str, Any]:
+    """Put ``data`` under a nested key: ``["x", "y"]`` gives ``{"x": {"y": data}}``."""
+    for part in reversed(key):
         data = {part: data}
     return data
 

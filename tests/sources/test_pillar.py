@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 import yaml
@@ -129,6 +130,31 @@ def test_relative_includes():
 def test_includes_in_a_circle_end():
     files = {"top.sls": TOP, "a.sls": "include: [b]\na: 1", "b.sls": "include: [a]\nb: 1\na: 2"}
     assert compiled(files) == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("name", [".a", "..a", "....a"])
+def test_a_file_that_includes_itself_under_other_names_ends(name):
+    assert compiled({"top.sls": TOP, "a.sls": f"include: [{name}]\na: 1"}) == {"a": 1}
+
+
+def test_includes_may_be_deeper_than_the_stack():
+    depth = sys.getrecursionlimit() + 100
+    files = {f"p{n}.sls": f"include: [p{n + 1}]\nk{n}: {n}" for n in range(depth)}
+    found = compiled({"top.sls": TOP, "a.sls": "include: [p0]", **files, f"p{depth}.sls": "last: 1"})
+    assert (found["last"], found[f"k{depth - 1}"]) == (1, depth - 1)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"p{n}.sls": f"include: [{{p{n + 1}: {{key: k}}}}]" for n in range(200)},
+        {"p0.sls": f"include: [{{b: {{key: '{':'.join('k' * 101)}'}}}}]"},
+    ],
+    ids=["many", "one"],
+)
+def test_keys_of_includes_do_not_nest_data_deeper_than_a_file_may(files):
+    (issue,) = mistakes({"top.sls": TOP, "a.sls": "include: [p0]", "b.sls": "b: 1", **files})
+    assert (issue.code, "nested deeper than 100 levels" in issue.message) == ("E510", True)
 
 
 @pytest.mark.parametrize(
