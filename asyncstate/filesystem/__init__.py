@@ -60,6 +60,7 @@ from .change import (
 from .place import Place, absolute, open_folder, parent, pinned, resolved
 from .reading import (
     READ_LIMIT,
+    digest,
     exists,
     handed_over,
     is_directory,
@@ -76,6 +77,7 @@ from .reading import (
     read_bytes,
     read_input,
     read_lines,
+    read_start,
     readlink,
     require_readable,
     same_file,
@@ -101,6 +103,7 @@ __all__ = [
     "copy_attributes",
     "copy_file",
     "copy_tree",
+    "digest",
     "edit_content",
     "exists",
     "foretells",
@@ -133,6 +136,7 @@ __all__ = [
     "read_bytes",
     "read_input",
     "read_lines",
+    "read_start",
     "readlink",
     "refused_owners",
     "remove",

@@ -254,6 +254,34 @@ def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
     return data
 
 
+def digest(file: BufferedReader, kind: str) -> str:
+    """Return the hex digest of an open file. Raises OSError where it would wait: see `read_start`."""
+    import hashlib  # noqa: PLC0415 - few runs hash
+
+    size = os.fstat(file.fileno()).st_size
+    if size:
+        return hashlib.file_digest(file, kind).hexdigest()
+    data = _all_of(file.fileno(), size, READ_LIMIT)
+    if len(data) > READ_LIMIT:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return hashlib.new(kind, data).hexdigest()
+
+
+def read_start(path: str, most: int) -> bytes:
+    """Return the content of a regular file of the tree, at most ``most`` bytes, whatever links lead there.
+
+    Never waits: some files of /proc are pipes in disguise, others have no end. Raises OSError as ``open`` does,
+    PathRefused for a pipe or a device.
+    """
+    descriptor = os.open(path, _READ)
+    try:
+        found = os.fstat(descriptor)
+        _require_regular(path, found)
+        return _all_of(descriptor, found.st_size, most - 1)
+    finally:
+        os.close(descriptor)
+
+
 def _all_of(descriptor: int, size: int, limit: int) -> bytes:
     """Read to the end, or one byte more than ``limit``. The ``size`` may be wrong: files grow, and /proc reports 0."""
     data = os.read(descriptor, min(size, limit) + 1)

@@ -10,7 +10,6 @@ import builtins
 import importlib
 import importlib.util
 import itertools
-import os
 import sys
 import threading
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.proxies import INJECTED, TEXTS, TextBuiltins
 from asyncstate.errors import EXTERNAL, LoaderError, meant_for_program
+from asyncstate.filesystem import read_start
 from asyncstate.load import neighbours
 from asyncstate.load.folders import INTERFACES
 from asyncstate.load.neighbours import Origin, Statement, is_current, newest, origins, version
@@ -212,9 +212,9 @@ class _PluginLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        if os.stat(path).st_size > _LARGEST:
+        data = read_start(path, _LARGEST + 1)
+        if len(data) > _LARGEST:
             raise ImportError(f"{path} has more than {_LARGEST >> 20} MiB, the most that a plugin file may have")
-        data = self.get_data(path)
         _require_held(path, data)
         return self.source_to_code(data, path)
 

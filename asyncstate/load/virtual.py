@@ -10,11 +10,11 @@ import functools
 import inspect
 import os
 import re
-import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import meant_for_program
+from asyncstate.errors import PathRefused, meant_for_program
+from asyncstate.filesystem import READ_LIMIT, read_start
 from asyncstate.interfaces import interface_of
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import plain
@@ -70,17 +70,14 @@ def claims_of(plugin: PluginFile) -> Claims:
         status = os.stat(source)
     except OSError:
         return Claims(renames=False)
-    if not stat.S_ISREG(status.st_mode):
-        return Claims(renames=False)
     return _claims(source, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4096)
 def _claims(source: str, _mtime_ns: int, _size: int) -> Claims:
     try:
-        with open(source, "rb") as file:
-            text = b"\n" + file.read()
-    except OSError:
+        text = b"\n" + read_start(source, READ_LIMIT)
+    except (OSError, PathRefused):
         return Claims(renames=False)
     if not _MENTIONS_VIRTUAL.search(text):
         return Claims(renames=False)

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from hashlib import blake2b, file_digest
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -262,7 +262,7 @@ def content_of(path: str) -> str:
             version = filesystem.version_of(found)
             known = _of_large.get(path)
             if known is None or known[0] != version:
-                known = version, file_digest(file, "sha256").hexdigest()
+                known = version, filesystem.digest(file, "sha256")
                 if found.st_size > _LARGE:
                     _of_large[path] = known
             return known[1]

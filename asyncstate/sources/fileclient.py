@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-import stat
 from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import sha256
@@ -19,7 +18,8 @@ import msgspec
 
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.dunders import TreeFiles
-from asyncstate.errors import RenderError
+from asyncstate.errors import PathRefused, RenderError
+from asyncstate.filesystem import read_start
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -170,10 +170,9 @@ class LocalFileClient:
     def read(self, path: str) -> bytes:
         """Return the content of a text file of the tree. Raises RenderError with the path and the reason."""
         try:
-            with open(path, "rb", opener=_without_waiting) as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise RenderError(f"Cannot read {path}: it is not a regular file", file=path)
-                text = file.read(_LARGEST_TEXT + 1)
+            text = read_start(path, _LARGEST_TEXT + 1)
+        except PathRefused as error:
+            raise RenderError(f"Cannot read {path}: it is not a regular file", file=path) from error
         except OSError as error:
             raise RenderError(f"Cannot read {path}: {error.strerror}", file=path) from error
         if len(text) > _LARGEST_TEXT:
@@ -346,8 +345,3 @@ class OneMoreSls:
         if (sls, saltenv) == (self._file.sls, self._file.saltenv):
             return self._file
         return self._client.sls_file(sls, saltenv)
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file without blocking, even if a pipe has taken its place."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)

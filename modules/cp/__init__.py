@@ -6,7 +6,6 @@ Downloads are kept below ``<cachedir>/extrn_files``, as in Salt. Functions retur
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import stat
@@ -298,7 +297,7 @@ def hash_file(path: str, saltenv: str | None = None) -> Any:
         return "" if path.startswith(urls.SALT_SCHEME) else {}
     kind = __opts__.get("hash_type") or "sha256"
     with filesystem.open_read(found) as file:
-        return {"hash_type": kind, "hsum": hashlib.file_digest(file, kind).hexdigest()}
+        return {"hash_type": kind, "hsum": filesystem.digest(file, kind)}
 
 
 cache_file_ssh, hash_file_ssh = cache_file, hash_file
@@ -409,7 +408,7 @@ def _has_hash(path: str, source_hash: str | None) -> bool:
     if checksum is None or not filesystem.is_file(path):
         return False
     with filesystem.open_read(path) as file:
-        return hashlib.file_digest(file, checksum[0]).hexdigest() == checksum[1]
+        return filesystem.digest(file, checksum[0]) == checksum[1]
 
 
 def _render(source: str | Path, template: str, variables: dict[str, Any], saltenv: str) -> str:
