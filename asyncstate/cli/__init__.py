@@ -27,6 +27,9 @@ _INTERNAL_ERROR = 70
 _SELDOM = (200_000, 50, 100)
 """Thresholds of the garbage collector: this program makes many objects and few cycles."""
 
+_LONGEST_START = 30
+"""Time limit for the start of the process that writes the last report, in seconds."""
+
 _EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _WRITTEN_WITHOUT_RUN = ("--junit", "--metrics")
 """Options whose files are written even if no run has begun."""
@@ -35,6 +38,7 @@ _LAST_REPORT = "import sys; sys.path[:] = eval(sys.argv[1]); from asyncstate.cli
 
 def program() -> int:
     """Entry point of `asyncstate`: run the command line of this process, then end the process."""
+    _end_early(LastReport(sys.argv[1:]))
     gc.set_threshold(*_SELDOM)
     pack = pack_of(os.path.dirname(os.path.dirname(__file__)))
     if pack is not None:
@@ -164,6 +168,9 @@ class LastReport:
                 _need_descriptor()
                 answered = "answered" if self.answered else ""
                 words = [repr(sys.path), str(code), why, self.run, answered, *self.arguments]
+                # until that program has handlers of its own; a mask, because this may be any thread
+                _signal.pthread_sigmask(_signal.SIG_BLOCK, [getattr(_signal, name) for name in _EARLY])
+                _signal.alarm(_LONGEST_START)
                 os.execv(sys.executable, [sys.executable, "-P", "-c", _LAST_REPORT, *words])  # noqa: S606 - no shell
         finally:
             os._exit(code)

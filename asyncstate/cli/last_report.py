@@ -34,8 +34,11 @@ def main() -> None:
     def end(_number: int, _frame: FrameType | None) -> None:
         os._exit(int(code))
 
-    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    numbers = (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)  # forgets those that arrived while this program began
         signal.signal(number, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
     signal.alarm(_LONGEST)
     try:
         report(arguments, run, why, int(code), answered=bool(answered))

@@ -119,6 +119,20 @@ def test_a_person_interrupts_twice(site):
     assert is_told(site, 130)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_no_number_of_signals_changes_the_exit_code_or_shows_a_traceback(site, number):
+    """From the first one on, they arrive before, while and after the process that reports begins."""
+    with site.started() as process:
+        site.news.read_text()
+        process.send_signal(signal.SIGQUIT)
+        while process.poll() is None:
+            process.send_signal(number)
+            time.sleep(0.002)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGQUIT, errors
+    assert "Traceback" not in errors
+
+
 @pytest.mark.parametrize("out", ["jsonl", "json"])
 def test_a_reader_who_does_not_read_is_not_waited_for(site, out):
     """JSON lines are begun already, so they end where they are."""
