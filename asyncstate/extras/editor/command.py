@@ -59,9 +59,15 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> None:
     def settings(of: Mapping[str, Any]) -> Settings:
         return console.settings(dict(of))
 
+    def lost(error: OSError) -> None:
+        if isinstance(error, BrokenPipeError):  # the editor has gone
+            console.end(0, "the editor has gone")
+        console.unwritten("standard output", error.strerror or str(error))
+        console.end(os.EX_IOERR, "no answer could be written")
+
     # pygls closes its streams at the end, so it gets copies of the program's
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as read, os.fdopen(os.dup(answers.fileno()), "wb") as write:
-        serve(Program(options, settings, _COMPILER), read, write)
+        serve(Program(options, settings, _COMPILER), read, write, lost)
 
 
 def _compile(console: Console, answers: BinaryIO) -> None:

@@ -239,10 +239,33 @@ def make_server(program: Program) -> Server:
     return server
 
 
-def serve(program: Program, stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Serve an editor until it goes. Raises AsyncStateError if it announces a message that is too long."""
+def serve(program: Program, stdin: BinaryIO, stdout: BinaryIO, lost: Callable[[OSError], None]) -> None:
+    """Serve an editor until it goes. Raises AsyncStateError if it announces a message that is too long.
+
+    ``lost`` ends the process when no answer can be written: a thread waits for the editor, who may never say more.
+    """
     server = make_server(program)
-    server.start_io(cast("BinaryIO", _Incoming(stdin, server)), stdout)
+    server.start_io(cast("BinaryIO", _Incoming(stdin, server)), cast("BinaryIO", _Outgoing(stdout, lost)))
+
+
+class _Outgoing:
+    """The output to an editor. pygls would report each failure to the editor, which fails again."""
+
+    def __init__(self, stdout: BinaryIO, lost: Callable[[OSError], None]) -> None:
+        self._stdout = stdout
+        self._lost = lost
+        self.close = stdout.close
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._stdout.write(data)
+            self._stdout.flush()
+        except OSError as error:
+            self._lost(error)
+            raise
+
+    def flush(self) -> None:
+        """Do nothing: each message is flushed."""
 
 
 class _Incoming:

@@ -1,6 +1,7 @@
 """``asyncstate lsp`` where it cannot serve; the other tests in tests/extras/editor have its answers."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -55,6 +56,40 @@ SAID = {
     "shutdown": request("shutdown", 9),
     "exit": request("exit"),
 }
+
+
+def full():
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def closed():
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.parametrize(("answers", "code", "says"), [(full, 74, "No space left on device"), (closed, 0, "")])
+def test_a_server_whose_answers_nobody_can_have_ends_at_once(tmp_path, answers, code, says):
+    """Although its input stays open."""
+    with (
+        os.fdopen(answers(), "wb") as output,
+        subprocess.Popen(
+            [sys.executable, "-m", "asyncstate", "lsp"],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            env={"HOME": str(tmp_path)},
+        ) as server,
+    ):
+        server.stdin.write(SAID["initialize"])
+        server.stdin.flush()
+        try:
+            assert server.wait(60) == code
+        finally:
+            server.kill()
+        errors = server.stderr.read().decode()
+    assert "Traceback" not in errors
+    assert (says in errors, len(errors.splitlines())) == (True, 1 if says else 0)
 
 
 @pytest.mark.parametrize(
