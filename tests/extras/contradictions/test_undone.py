@@ -1,4 +1,4 @@
-"""Contradictions recorded from Salt (tests/support/record_undone.py) are errors of check."""
+"""Contradictions recorded from Salt (tests/extras/support/record_undone.py) are errors of check."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Command lines beside the real ``salt-call``: the same exit code, and the same standard output.
 
-``tests/support/record_salt_call.py`` has recorded the answers of Salt 3008.
+``tests/extras/support/record_salt_call.py`` has recorded the answers of Salt 3008.
 """
 
 from __future__ import annotations

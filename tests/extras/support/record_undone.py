@@ -1,4 +1,4 @@
-"""Record what each tree still does in its third apply by Salt: ``python tests/support/record_undone.py SALT_CALL``.
+"""Record what each tree still does in its third apply by Salt: ``python tests/extras/support/record_undone.py SALT_CALL``.
 
 Run it as root, with git: tests/recorded/undone/trees.yaml has trees for a scratch folder, some with owners. The IDs of
 the states that change something or fail go into answers.json beside it; those recorded already are kept. Each tree has a
@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 from third_apply import OWN_ACCOUNTS
 
-FOLDER = Path(__file__).parents[1] / "recorded" / "undone"
+FOLDER = Path(__file__).parents[2] / "recorded" / "undone"
 TREE = {"tree/one": "one\n", "tree/sub/two": "two\n", "more/one": "another\n", "more/three": "three\n"}
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjA"
 HISTORY = (

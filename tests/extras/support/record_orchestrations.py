@@ -1,4 +1,4 @@
-"""Record in which order Salt runs the steps of orchestrations: ``python tests/support/record_orchestrations.py``.
+"""Record in which order Salt runs the steps of orchestrations: ``python tests/extras/support/record_orchestrations.py``.
 
 ``ASYNCSTATE_SALT_CALL`` is the ``salt-call`` to ask. The orchestrations have the shape of public ones. Their steps are
 stand-ins (`STEPS`), which write when they begin and end; a step whose ID ends with "fails" fails.
@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "orchestrations.json"
+RECORDED = Path(__file__).parents[2] / "recorded" / "orchestrations.json"
 
 STEPS = """
 import time

@@ -1,6 +1,6 @@
 """Record which functions of bundled states meet in one place in public formulas.
 
-``python tests/support/record_meeting_functions.py FOLDER`` takes a folder with checkouts named ``owner+name-formula`` and
+``python tests/extras/support/record_meeting_functions.py FOLDER`` takes a folder with checkouts named ``owner+name-formula`` and
 writes tests/recorded/meeting_functions.json: for each kind of place the pairs of functions, in serial order, with the
 number of formulas in which two states touch the same place, or one below the other, and one of them writes it.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import AsyncStateError
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "meeting_functions.json"
+RECORDED = Path(__file__).parents[2] / "recorded" / "meeting_functions.json"
 _KINDS = ("path", "user", "group", "service", "pkgdb")
 
 

@@ -1,7 +1,7 @@
 """Record what the real salt-call answers to the command lines of ``tests/recorded/salt_call/command_lines.txt``.
 
     python -m venv /tmp/salt && /tmp/salt/bin/pip install salt
-    python tests/support/record_salt_call.py /tmp/salt/bin/salt-call
+    python tests/extras/support/record_salt_call.py /tmp/salt/bin/salt-call
 
 Writes ``outcomes.json`` beside them: command line -> exit code and standard output, with the folder of the tree as
 ``@ROOT@``. Every command line gets a fresh copy of the tree. Those recorded already are kept: remove them to ask again.
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).parent.parent / "recorded" / "salt_call"
+HERE = Path(__file__).parents[2] / "recorded" / "salt_call"
 PLACE = "@ROOT@"
 
 

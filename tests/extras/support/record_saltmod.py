@@ -1,4 +1,4 @@
-"""Record the rows of Salt's orchestration states: ``python tests/support/record_saltmod.py`` where salt is installed.
+"""Record the rows of Salt's orchestration states: ``python tests/extras/support/record_saltmod.py`` where salt is installed.
 
 The calls are made with a faked ``saltutil.cmd`` and ``saltutil.runner``. tests/recorded/saltmod_rows.json has for each
 case what was called, what the fakes answered and were asked, and the row.
@@ -12,7 +12,7 @@ import salt.utils.event
 import salt.utils.state
 from salt.states import saltmod
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "saltmod_rows.json"
+RECORDED = Path(__file__).parents[2] / "recorded" / "saltmod_rows.json"
 
 
 def rows(result, changes=None):
