@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fuzz_sls import WORDS
 from hypothesis import strategies as st
 
 _HEAD = """
@@ -40,91 +41,9 @@ async def waiting(value=None):
     await asyncio.sleep(0); return value
 def row(name="x", **more): return {"name": name, "result": True, "changes": {}, "comment": "", **more}
 """
-VALUES = (
-    "None",
-    "True",
-    "{}",
-    "[]",
-    "''",
-    "'\\ud800'",
-    "b'\\xff'",
-    "float('nan')",
-    "10 ** 5000",
-    "object()",
-    "Hostile()",
-    "Text('x')",
-    "Mapping(a=1)",
-    "Number(1)",
-    "OfMeta",
-    "cyclic()",
-    "deep()",
-    "deep(100000)",
-    "bomb()",
-    "'x' * 50_000_000",
-    "['x'] * 3_000_000",
-    "waiting()",
-    "waiting(1)",
-    "[waiting()]",
-    "asyncio.sleep",
-    "(i for i in range(3))",
-    "iter(int, 1)",
-    "{1: {2: 3}, None: 4}",
-    "{('a',): 1}",
-    "{Text('k'): 1}",
-    "{'a': Hostile()}",
-    "{1, 'a'}",
-    "range(10 ** 12)",
-    "lambda *a: 1",
-    "sys",
-    "threading.Lock()",
-    "memoryview(b'x')",
-    "ValueError('x')",
-    "Exception",
-    "type",
-    "'\\x1b[31m\\u202e\\n'",
-    "{'reads': ['path:/a'], 'writes': ['path:/b/**']}",
-    "{'reads': 1, 'writes': [None, 1, 'x', 'path:', 'path:a/../..', 'path:' + '/x' * 3000]}",
-    "{'path:/a': 1}",
-    "{'result': None}",
-    "dict(__low__) if '__low__' in globals() else 1",
-)
-_RAISED = (
-    "ValueError('x')",
-    "Error()",
-    "KeyboardInterrupt()",
-    "SystemExit(3)",
-    "SystemExit(Hostile())",
-    "BaseException('x')",
-)
-_RAISED += (
-    "GeneratorExit()",
-    "StopIteration(1)",
-    "asyncio.CancelledError()",
-    "RecursionError()",
-    "MemoryError()",
-    "TimeoutError()",
-)
-_RAISED += (
-    "ValueError('\\udcff')",
-    "BaseExceptionGroup('g', [Error(), KeyboardInterrupt()])",
-    "UnicodeDecodeError('a', b'', 0, 1, 'x')",
-    "OSError(28, 'full')",
-)
-_KEYS = (
-    "name",
-    "result",
-    "changes",
-    "comment",
-    "warnings",
-    "sub_state_run",
-    "extra",
-    "skip_watch",
-    "skip_req",
-    "__x",
-    "pchanges",
-    "start_time",
-    "duration",
-)
+VALUES = WORDS["returned"]
+_RAISED = WORDS["raised"]
+_KEYS = WORDS["keys of rows"]
 _HOOKS = {
     "mod_init": "low",
     "mod_watch": "name, **kwargs",
@@ -134,42 +53,8 @@ _HOOKS = {
     "mod_prefetch": "low",
     "mod_prerequisite": "low",
 }
-_SIGNATURES = (
-    "name, **kwargs",
-    "name, x=1",
-    "name, x",
-    "*args, **kwargs",
-    "",
-    "name, /, x",
-    "name, *, x, y",
-    "x, name=None",
-)
-_FLAWS = (
-    "",
-    "\n1 / 0\n",
-    "\nimport no_such_module\n",
-    "\ndef (:\n",
-    "\n\x00\n",
-    "\n\udcff\n",
-    "\nsys.exit(1)\n",
-    "\nraise BaseException('import')\n",
-    "\n__virtualname__ = 1\n",
-    "\n__virtualname__ = 'test'\n",
-    "\n__func_alias__ = [1]\n",
-    "\n__load__ = 5\n",
-    "\n__exclusive__ = Hostile()\n",
-    "\n__all__ = [Hostile()]\n",
-    "\nhere = Hostile()\n",
-    "\nhere = 5\n",
-    "\nhere.__signature__ = 5\n",
-    "\nhere.__wrapped__ = here\n",
-    "\nhere.__doc__ = 5\n",
-    "\nhere.__name__ = Text('x')\n",
-    "\nhere.__annotations__ = {'x': Hostile()}\n",
-    "\n__opts__ = 1\n",
-    "\ndel row\n",
-    "\nglobals()[Text('k')] = 1\n",
-)
+_SIGNATURES = WORDS["signatures"]
+_FLAWS = WORDS["flaws"]
 
 
 @st.composite

@@ -4,41 +4,12 @@ from __future__ import annotations
 
 from fuzz_plugins import hook_files, plugin_files
 from fuzz_records import footprints, journal_parts, journals, outward, plans
-from fuzz_sls import IDS, ODD, SLS, expressions, odd_scalars, sls_files, spoiled, values
+from fuzz_sls import IDS, SLS, WORDS, expressions, odd_scalars, sls_files, spoiled, values
 from hypothesis import strategies as st
 
 ROOTS = ("--file-root", "salt", "--pillar-root", "pillar")
-_LOOKS = (
-    ("check",),
-    ("check", "--out", "json"),
-    ("lint",),
-    ("lint", "--fix-diff"),
-    ("explain", "a"),
-    ("show", "lowstate"),
-    ("show", "lowstate", "--out", "json"),
-    ("show", "highstate", "--out", "yaml"),
-    ("show", "sls"),
-    ("show", "top"),
-    ("show", "aggregate"),
-    ("show", "graph"),
-    ("show", "graph", "--format", "html"),
-    ("show", "impact"),
-    ("apply", "--test"),
-    ("apply", "--test", "--out", "json"),
-    ("apply", "--test", "--out", "yaml", "-j", "1"),
-    ("apply", "--mock", "--out", "jsonl"),
-    ("apply", "--mock", "--profile", "--explain"),
-    ("apply", "--test", "--state-output", "mixed", "--junit", "j.xml"),
-    ("apply", "--report", "r.html"),
-)
-_OPTIONS = (
-    ("--implicit-order", "strict"),
-    ("--implicit-order", "none"),
-    ("--exclude", "id:a"),
-    ("--id", "a"),
-    ("--saltenv", "base"),
-    ("--saltenv", "dev"),
-)
+_LOOKS = WORDS["looks"]
+_OPTIONS = WORDS["options"]
 _FOR_ALL = "base:\n  '*':\n    - main\n"
 
 
@@ -71,8 +42,7 @@ def trees(draw):
     return case(files, draw(looks()))
 
 
-_TARGETS = ("'*'", "G@os:*", "'E@.*'", "'P@os:(.*'", "'*.x or ('", "'not not *'", "'I@a:b'", "'S@0.0.0.0/0'", "'S@x'")
-_TARGETS += ("'N@g'", "'N@h'", "'L@a,b'", "'J@a:.*'", "'( ( * )'", "1", "null", "[a]", "'R@%x'", "''", "'E@(a+)+$'")
+_TARGETS = WORDS["targets"]
 
 
 @st.composite
@@ -128,17 +98,7 @@ def _settings():
     return sorted(set(FIELDS) - writing)
 
 
-_KEPT = (
-    "ext_modules",
-    "extension_modules",
-    "master",
-    "no_such",
-    "Renderer",
-    "mine_functions",
-    "log_fmt",
-    "user",
-    "schedule",
-)
+_KEPT = WORDS["settings"]
 
 
 @st.composite
@@ -170,59 +130,8 @@ def configurations(draw):
     return case(files, words, environ=environ)
 
 
-_PYTHON = (
-    "{}",
-    "None",
-    "[]",
-    "1",
-    "'a'",
-    "{'a': {'test.nop': []}}",
-    "{'a': {'test.nop': [{'x': object()}]}}",
-    "{'a': {'test.nop': [{'x': {1, 2}}]}}",
-    "{1: {2: [3]}}",
-    "{None: {None: [None]}}",
-    "{('a',): {'test.nop': []}}",
-    "{b'a': {b'test.nop': []}}",
-    "{'a': {'test.nop': ({'x': 1},)}}",
-    "{'a': {'test.nop': iter([])}}",
-    "{'a': {'test.nop': [{'x': float('nan'), 'order': float('inf')}]}}",
-    "{'a': {'test.nop': [{'x': b'\\xff'}]}}",
-    "{'a': {'test.nop': [{'x': '\\ud800'}]}}",
-    "{'\\ud800': {'test.nop': []}}",
-    "{'a': {'test.nop': [{'require': [{'test': 1}]}]}}",
-    "{'include': ['main'], 'a': {'test.nop': []}}",
-    "{'extend': {'a': {'test': [{'x': 1}]}}, 'a': {'test.nop': []}}",
-    "{'a': {'test.nop': [{'x': type('X', (dict,), {'items': None})()}]}}",
-    "{'a': {'test.nop': [type('X', (), {'__eq__': None, '__hash__': None})()]}}",
-    "__import__('sys').exit(3)",
-    "1 / 0",
-    "(lambda: (yield))()",
-    "{type('S', (str,), {'__hash__': lambda s: 1, '__eq__': lambda s, o: 1 / 0})('a'): {'test.nop': []}}",
-    "{'a': {'test.nop': [{'order': 10 ** 400}, {'name': True}]}}",
-)
-_PIPES = (
-    "py",
-    "jinja|py",
-    "pyobjects",
-    "stateconf",
-    "jinja|json",
-    "json",
-    "toml",
-    "jinja|toml",
-    "gpg|yaml",
-    "text",
-    "nope",
-)
-_PIPES += (
-    "jinja|yaml|gpg",
-    "stateconf -o yaml . jinja",
-    "yaml|yaml",
-    "jinja|jinja|yaml",
-    "|",
-    "yaml -x",
-    "py|yaml",
-    "mako",
-)
+_PYTHON = WORDS["python"]
+_PIPES = WORDS["pipes"]
 
 
 @st.composite
@@ -232,54 +141,12 @@ def renderers(draw):
     if "py" in pipe and "objects" not in pipe:
         text = f"def run():\n    return {draw(st.sampled_from(_PYTHON))}\n"
     elif pipe == "pyobjects":
-        line = draw(
-            st.sampled_from(
-                (
-                    "Test.nop('a')",
-                    "Test.nop()",
-                    "Test.nope('a')",
-                    "with Test.nop('a'):\n    Test.nop('b')",
-                    "include('main')",
-                    "1 / 0",
-                    "extend(Test.nop('a', x=1))",
-                    "Test.nop('a', require=Test('b'))",
-                    "import os",
-                    "raise SystemExit(1)",
-                    "#!x",
-                    "Test.nop(" * 50,
-                )
-            )
-        )
+        line = draw(st.sampled_from((*WORDS["texts of pyobjects"], "Test.nop(" * 50)))
         text = f"#!pyobjects\n{line}\n"
     elif "json" in pipe:
-        text = draw(
-            st.sampled_from(
-                (
-                    '{"a": {"test.nop": []}}',
-                    '{"a": ',
-                    '{"a": NaN}',
-                    "[" * 100_000,
-                    '{"a": 1, "a": 2}',
-                    '{"a": {"test.nop": [{"x": 1e999}]}}',
-                    '"\\ud800"',
-                    "1" * 5000,
-                )
-            )
-        )
+        text = draw(st.sampled_from((*WORDS["texts of json"], "[" * 100000, "1" * 5000)))
     elif "toml" in pipe:
-        text = draw(
-            st.sampled_from(
-                (
-                    '[a]\n"test.nop" = []\n',
-                    "a = 2024-01-01\n",
-                    "a = [" * 2000,
-                    "a = nan\n",
-                    "[a.b.c]\n[a.b.c]\n",
-                    "[[a]]\n",
-                    "a." * 3000 + "b = 1\n",
-                )
-            )
-        )
+        text = draw(st.sampled_from((*WORDS["texts of toml"], "a = [" * 2000, "a." * 3000 + "b = 1\n")))
     else:
         text = draw(sls_files())
     text = draw(spoiled(f"#!{pipe}\n{text}"))
@@ -294,51 +161,8 @@ def renderers(draw):
     return case(files, draw(looks()))
 
 
-_SPECIAL = (
-    {"fifo": 1},
-    {"folder": 1},
-    {"link": "/dev/zero"},
-    {"link": "/dev/null"},
-    {"link": "/dev/full"},
-    {"link": "/dev/tty"},
-    {"link": "/proc/self/mem"},
-    {"link": "/proc/self/environ"},
-    {"link": "."},
-    {"link": ".."},
-    {"link": "loop"},
-    {"link": "gone"},
-    {"link": "x" * 200},
-    {"times": 70_000_000, "text": "x"},
-    {"times": 3_000_000, "text": "a: b\n"},
-    "",
-    "\x00",
-)
-_ROLES = (
-    "salt/main.sls",
-    "salt/top.sls",
-    "salt/web/init.sls",
-    "salt/map.jinja",
-    "salt/source",
-    "salt/_states/odd.py",
-    "salt/_modules/odd.py",
-    "salt/_grains/odd.py",
-    "salt/_renderers/odd.py",
-    "salt/_states",
-    "salt/a\nb.sls",
-    "salt/\udcff.sls",
-    "salt/" + "n" * 250 + ".sls",
-    "salt",
-    "pillar/top.sls",
-    "pillar/data.sls",
-    "pillar",
-    "config",
-    "grains.yaml",
-    "one.sls",
-    "../home/cache",
-    "../home/state",
-    "../home/cache/run.lock",
-    "../home/asyncstate/config.yaml",
-)
+_SPECIAL = WORDS["special files"]
+_ROLES = WORDS["places"]
 
 
 @st.composite
@@ -381,80 +205,8 @@ _PLAIN_TREE = {
     "fifo": {"fifo": 1},
     "folder": {"folder": 1},
 }
-_ODD_WORDS = (
-    "",
-    " ",
-    "-1",
-    "0",
-    "1e309",
-    "nan",
-    "inf",
-    "-inf",
-    "a",
-    "main",
-    "gone",
-    "\udcff",
-    "a\nb",
-    "fifo",
-    "folder",
-    "gone/x",
-)
-_ODD_WORDS += (
-    "{",
-    "[1",
-    "a: b",
-    "{a: {b: 1}}",
-    "x" * 10_000,
-    "9" * 25,
-    "9" * 5000,
-    "{{ 1 }}",
-    "*",
-    "[",
-    "=",
-    "base=",
-    "=x",
-    "a=b",
-    "-",
-)
-_ODD_WORDS += (
-    "base=salt",
-    "/dev",
-    "/dev/zero",
-    "/dev/stdin",
-    "/proc/self/mem",
-    "é",
-    "\u202e",
-    "\x1b[31m",
-    "sls:main",
-    "id:*",
-    "a,b",
-    ",",
-)
-_ODD_WORDS += (
-    "test=True",
-    "test=maybe",
-    "pillar={a",
-    "pillar={}",
-    "mock=1",
-    "exclude=[",
-    "true",
-    "none",
-    "json",
-    "salt",
-    "main.sls",
-    "..",
-)
-_WRITING = (
-    "--log-file",
-    "--out-file",
-    "--output-file",
-    "--plan-out",
-    "--report",
-    "--junit",
-    "--races",
-    "--output",
-    "--keep",
-)
+_ODD_WORDS = (*WORDS["words"], "x" * 10000, "9" * 5000)
+_WRITING = WORDS["writing options"]
 _LEFT_OUT = ("--install", "--trace-effects", "--root", "--network", "--show-secrets", "--wait", "--timeout")
 
 
@@ -661,4 +413,3 @@ FAMILIES = {
     "outward": outward,
 }
 """Strategies for cases, by the name of what they are about."""
-ALL_ODD = ODD
