@@ -8,7 +8,7 @@ from typing import Literal, get_args, get_origin
 import click
 import pytest
 from imported import HEAVY, imported
-from tables import rows
+from tables import beside, rows
 
 from asyncstate import __version__
 from asyncstate.cli import main
@@ -21,6 +21,8 @@ from asyncstate.cli.root import root
 from asyncstate.cli.settings import _OVERRIDES
 from asyncstate.config.settings import FIELDS
 from asyncstate.report.human import FORMS
+
+TABLES = beside(__file__)
 
 
 def commands():
@@ -130,42 +132,7 @@ def test_version(flag, capsys):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
-        (["aply"], "no such command: aply. Did you mean: asyncstate apply"),
-        (["state.apply", "web"], "no such command: state.apply. Salt's state.apply is called: asyncstate apply"),
-        (["test.ping"], "To call an execution module function: asyncstate call test.ping"),
-        (["xyzzy"], "There are: apply, plan, check,"),
-        (["dry-run"], "no such command: dry-run. There is: asyncstate plan"),
-        (["show", "plan"], "no such command: show plan. There is: asyncstate plan"),
-        (["state.test"], "Salt's state.test is called: asyncstate plan"),
-        (["plan", "--no-test"], "plan never changes anything. To do what it says: asyncstate apply"),
-        (["plan", "test=False"], "plan never changes anything"),
-        (["plan", "--out", "web.plan"], "To save the plan in a file: --plan-out FILE."),
-        (["plan", "--resume"], "--resume needs a real run"),
-        (["show", "lowstat"], "no such command: show lowstat. Did you mean: asyncstate show lowstate"),
-        (["show", "xyzzy"], "There are: "),
-        (["apply", "--tset"], "No such option"),
-        (["apply", "--local"], "no such option: --local. There is no master: every run is local."),
-        (["call", "test"], "'test' names no function: write MODULE.FUNCTION. asyncstate doc test lists"),
-        (["call", "state.apply"], "state.apply is a command here, not a function: asyncstate apply"),
-        (["call", "state.show_lowstate"], "is a command here, not a function: asyncstate show lowstate"),
-        (["state.show_lowstate"], "Salt's state.show_lowstate is called: asyncstate show lowstate"),
-        (["apply", "-j", "0"], "0 is not in the range"),
-        (["apply", "-j", "many"], "'many' is not a valid integer"),
-        (["apply", "--out", "xml"], "'xml' is not one of"),
-        (["apply", "--out", "jsn"], "Did you mean 'json'?"),
-        (["apply", "--state-output", "breif"], "Did you mean 'brief'?"),
-        (["call", "file.raed", "/x"], "'file.raed' is not available. Did you mean 'file.read'?"),
-        (["apply", "--pillar", "[1]"], "expected a mapping"),
-        (["apply", "--file-root", "/nowhere/at/all"], "/nowhere/at/all is not a directory"),
-        (["apply", "--junit", "/nowhere/at/all.xml"], "/nowhere/at is not a directory"),
-        (["apply", "--races", "races.json"], "--races needs --trace-effects: only a run that is watched shows races"),
-        (["apply", "tset=True"], "tset=True: no such keyword"),
-        (["apply", "test=perhaps"], "expected True or False"),
-        (["show", "sls"], "Missing argument"),
-        (["single", "test.nop", "a", "b"], "only the name may be given without a key; what is 'b'?"),
-        (["single", "test.nop", "a", "name=b"], "the name is given twice"),
-    ],
+    TABLES["usage errors exit 1 and say what to do"],
 )
 def test_usage_errors_exit_1_and_say_what_to_do(words, message, capsys):
     assert main(words) == 1

@@ -5,6 +5,7 @@ import re
 
 import click
 import pytest
+from tables import beside
 
 from asyncstate.cli.settings import (
     MappingType,
@@ -15,32 +16,12 @@ from asyncstate.cli.settings import (
     split_arguments,
 )
 
+TABLES = beside(__file__)
+
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ("text", "text"),
-        ("5", 5),
-        ("1.5", 1.5),
-        ("yes", True),
-        ("null", None),
-        ("None", None),
-        ("'0644'", "0644"),
-        ("[a, 1]", ["a", 1]),
-        ("{a: {b: 1}}", {"a": {"b": 1}}),
-        ("a: b", "a: b"),
-        ("- a", "- a"),
-        ("", ""),
-        ("   ", "   "),
-        ("---", "---"),
-        ("1_000", "1_000"),
-        ("a # b", "a # b"),
-        ("#", "#"),
-        ("[a] # b", ["a"]),
-        ("line\nline: x", "line\nline: x"),
-        ("{unclosed", "{unclosed"),
-        ("!", "!"),
-    ],
+    TABLES["parse value reads yaml where nothing is lost"],
 )
 def test_parse_value_reads_yaml_where_nothing_is_lost(text, value):
     assert parse_value(text) == value

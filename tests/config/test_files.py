@@ -3,12 +3,15 @@
 import os
 
 import pytest
+from tables import beside
 
 from asyncstate.cli import main
 from asyncstate.cli.overview import commands
 from asyncstate.cli.root import root as program
 from asyncstate.config import find_project, load_settings
 from asyncstate.errors import ConfigError
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -131,17 +134,7 @@ def test_nobody_uses_a_project_in_a_folder_for_all(project, monkeypatch, mode):
 
 def commands_of_trees():
     """Yield the command lines whose settings name a tree, each with the words that it needs."""
-    words = {
-        "explain": ["one"],
-        "single": ["test.nop", "name=x"],
-        "call": ["test.ping"],
-        "show diff": ["run:latest"],
-        "show impact": ["one"],
-        "show sls": ["web"],
-        "shake": ["web", "--root", "/"],
-        "smi generate": ["pkg"],
-        "smi show": ["pkg"],
-    }
+    words = TABLES["commands of trees"]
     for name in commands():
         command = program.get_command(None, name)
         parts = {name: command}

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from odd_values import in_itself
 from record_answers import read, recorded
+from tables import beside
 
 from asyncstate.config import Settings, default_files, load_settings
 from asyncstate.config.files import default_candidates
@@ -13,6 +14,8 @@ from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, _user_directory
 from asyncstate.config.without_effect import FOLDERS, INSTEAD, folders_without_effect, without_effect
 from asyncstate.errors import ConfigError
 from asyncstate.load.folders import FOLDER_OPTIONS, folder_in_tree
+
+TABLES = beside(__file__)
 
 
 def write(path: Path, text: str) -> Path:
@@ -53,25 +56,12 @@ OBEYED = {
     "file_buffer_size",
     "state_output_profile",
 }
-OF_NO_CONCERN = (
-    "a master, and the talk with it: acceptance_ always_verify auth_ auto_accept autosign_ cluster_ disable_aes discovery "
-    "encryption_ keysize keys.cache local master_ master$ multifunc_ open_mode permissive_pki ping_ pub_ publisher_ "
-    "random_ recon_ rejected_ request_ resolve_dns retry_dns return_retry sign_ signing_ source_ ssl$ syndic_ tcp_ transport "
-    "use_master verify_ zmq_ max_event minion_sign interface ipc_ ipv6 range_server username password unique_jid cache_sreqs "
-    "salt_cp file_recv cmd_safe minion_jid minion_restart restart_on; "
-    "a daemon: beacons_ cache_jobs enable_legacy event_match loop_ mine_ multiprocessing process_ reactor_ scheduler_ "
-    "start_event thorium_ thoriumenv sock_ pidfile update_ grains_refresh sls_list top_file metrics tracing modules_max "
-    "state_events; "
-    "file servers, pillars and tops without which they do nothing: git_pillar gitfs_ hgfs_ minionfs_ s3fs_ svnfs_ roots_ "
-    "on_demand_ resource_ decrypt_pillar_ winrepo_ snapper_states_ ssh_merge; "
-    "what only takes time: cache$ gpg_cache grains_cache pillar_cache pillar.cache optimization_ clean_dynamic; "
-    "logs and output: log_ pillar_mask disable_returners; other programs: saltpip_ features use_os_trust"
-)
+OF_NO_CONCERN = TABLES["of no concern"]
 """Beginnings of the names of options that do not change what ``salt-call --local state.apply`` does."""
 
 
 def test_each_option_of_salt_is_obeyed_or_named_or_of_no_concern():
-    words = [word for part in OF_NO_CONCERN.split("; ") for word in part.split(": ")[1].split()]
+    words = [word for part in OF_NO_CONCERN.values() for word in part.split()]
     unlisted = [each for each in OPTIONS if each not in OBEYED and each not in INSTEAD]
     left = {each: [word for word in words if f"{each}$".startswith(word)] for each in unlisted}
     assert [each for each, found in left.items() if not found] == []
@@ -207,17 +197,7 @@ def test_state_aggregate_has_three_forms(tmp_path, value):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("file_roots: 5", "file_roots: expected a mapping, got a whole number"),
-        ("test: perhaps", "test: expected true or false, got text"),
-        ("id: 5", "id: expected text, got a whole number"),
-        ("concurrency: 0", "concurrency: expected a whole number >= 1"),
-        ("implicit_order: maybe", "implicit_order: expected none, footprint, learned, strict or file, got 'maybe'"),
-        ("lanes: {downloads: 0}", "lanes: downloads: expected a whole number >= 1, got 0"),
-        ("env_order: {a: b}", "env_order: expected a list, got a mapping"),
-        ("test: no!\nid: 5", "test: expected true or false, got text\n{file}: id: expected text"),
-        ("extension_modules: 1", "extension_modules: expected text, got a whole number"),
-    ],
+    TABLES["wrong types name file and option"],
 )
 def test_wrong_types_name_file_and_option(tmp_path, text, message):
     config = write(tmp_path / "config.yaml", text)
@@ -305,14 +285,7 @@ def test_environment_values_are_yaml():
 
 @pytest.mark.parametrize(
     ("overrides", "environ", "message"),
-    [
-        ({"file_root": {}}, {}, "--file-root: there is no option 'file_root'. Did you mean 'file_roots'?"),
-        (
-            {},
-            {"ASYNCSTATE_FAILHRD": "true"},
-            "ASYNCSTATE_FAILHRD: there is no option 'failhrd'. Did you mean 'failhard'?",
-        ),
-    ],
+    TABLES["misspellings are refused with the nearest name"],
 )
 def test_misspellings_are_refused_with_the_nearest_name(overrides, environ, message):
     with pytest.raises(ConfigError) as caught:

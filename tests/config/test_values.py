@@ -5,53 +5,19 @@ from typing import Literal, get_args, get_origin
 import msgspec
 import pytest
 import yaml
+from tables import beside
 
 from asyncstate.cli import main
 from asyncstate.config import Settings, load_settings
 from asyncstate.config.settings import FIELDS
 from asyncstate.errors import ConfigError
 
+TABLES = beside(__file__)
+
 LEVEL_NAMES = "expected all, garbage, trace, debug, profile, info, warning, error, critical or quiet"
 TEXT, LIST, MAPPING = "expected text, got a list", "expected a list, got a mapping", "expected a mapping, got text"
 BOOL = "expected true or false, got text"
-WRONG = {
-    "file_ignore_regex": (["("], "'(' is not a regular expression: missing )"),
-    "log_level": ("wurning", f"{LEVEL_NAMES}, got 'wurning'. Did you mean 'warning'?"),
-    "log_granular_levels": ({"states.file": "dbug"}, f"states.file: {LEVEL_NAMES}, got 'dbug'. Did you mean 'debug'?"),
-    "file_roots": ("srv", MAPPING),
-    "pillar_roots": ({"base": [3]}, "base: expected text, got a whole number"),
-    "top_file_merging_strategy": ("mrge", "expected merge, merge_all or same, got 'mrge'. Did you mean 'merge'?"),
-    "nodegroups": ({"web": 3}, "web: expected text or a list, got a whole number"),
-    "pillar_source_merging_strategy": ("smrt", "expected smart, recurse, list, aggregate, overwrite or none, got 'smrt'. Did you mean 'smart'?"),
-    "render_timeout": (-1, "expected a number >= 0.0, got -1"),
-    "salt_python": (["python3"], "expected true or false or text, got a list"),
-    "providers": ({"service": 3}, "service: expected text, got a whole number"),
-    "smi_validate": ("wran", "expected true, false, off, warn or raise, got 'wran'. Did you mean 'warn'?"),
-    "state_aggregate": ([3], "expected text, got a whole number"),
-    "disabled_requisites": (["require", "wacht"], "or use, got 'wacht'. Did you mean 'watch'?"),
-    "global_state_conditions": ({"*": 3}, "*: expected text or a list, got a whole number"),
-    "concurrency": (0, "expected a whole number >= 1, got 0"),
-    "implicit_order": ("footprnt", "expected none, footprint, learned, strict or file, got 'footprnt'. Did you mean 'footprint'?"),
-    "ignore_rules": ("undoen", "or no-effect, got 'undoen'. Did you mean 'undone'?"),
-    "duplicate_ids": ("frist", "expected error or first, got 'frist'. Did you mean 'first'?"),
-    "lanes": ({"db": 0}, "db: expected a whole number >= 1, got 0"),
-    "prefetch": (-1, "expected a whole number >= 0, got -1"),
-    "timeout": (0, "expected a number > 0.0, got 0"),
-    "grace_seconds": (float("nan"), "expected a number >= 0.0, got nan"),
-    "event_loop": ("uvlop", "expected auto, asyncio or uvloop, got 'uvlop'. Did you mean 'uvloop'?"),
-    "journal": ("requird", "expected true, false, on, off or required, got 'requird'. Did you mean 'required'?"),
-    "traces": ("atuo", "expected true, false, auto, on or off, got 'atuo'. Did you mean 'auto'?"),
-    "journal_sync": ("ful", "expected normal or full, got 'ful'. Did you mean 'full'?"),
-    "output_memory": (0, "expected a whole number >= 1, got 0"),
-    "journal_keep_runs": ("all", "expected a whole number, got text"),
-    "journal_keep_days": (-0.5, "expected a number >= 0.0, got -0.5"),
-    "state_output": ("breif", "brief or brief_id, got 'breif'. Did you mean 'brief'?"),
-    "http_connect_timeout": (0, "expected a number > 0.0, got 0"),
-    "http_request_timeout": (-1, "expected a number >= 0.0, got -1"),
-    "http_max_body": ("1 GB", "expected a whole number, got text"),
-    "backup_mode": ("minoin", "expected minion, master or both, got 'minoin'. Did you mean 'minion'?"),
-    "hash_type": ("sha265", "expected md5, sha1, sha224, sha256, sha384 or sha512, got 'sha265'. Did you mean 'sha256'?"),
-}  # fmt: skip
+WRONG = TABLES["wrong"]
 """A wrong value by setting, and what is said; for the others, a value of the wrong type is all that can be wrong."""
 FLAGS = {
     "file_roots": "--file-root",

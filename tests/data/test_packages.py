@@ -1,9 +1,12 @@
 """The lists of packages."""
 
 import pytest
+from tables import beside
 
 from asyncstate.data.commands import effects_of
 from asyncstate.data.packages import BASE, PROGRAMS, PackageLists, package_lists
+
+TABLES = beside(__file__)
 
 TABLE = "# of a test\n/etc/a.conf\n/etc/a\n/etc/x\n/var/lib/a\n\na 0 1 3 | 2\nb* 2 |\ncurl |\nlibtool-5 | 1\n"
 
@@ -59,17 +62,7 @@ def test_a_path_belongs_to_the_place_of_packages_above_it(lists, path, place):
 
 @pytest.mark.parametrize(
     ("package", "place", "expected"),
-    [
-        ("a", "/etc/a", True),
-        ("a", "/etc/x", False),
-        ("b", "/etc/a", False),
-        ("curl", "/var/lib/curlies", True),
-        ("a", "/var/lib/curlies", True),
-        ("curl", "/var/lib/wget", False),
-        ("libtool-5", "/var/lib/tools", True),
-        ("curl", "/opt", False),
-        ("curl", "/etc/systemd", False),
-    ],
+    TABLES["a place that is listed for no package counts by its name"],
 )
 def test_a_place_that_is_listed_for_no_package_counts_by_its_name(lists, package, place, expected):
     assert lists.brings(package).has(place) is expected

@@ -3,8 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import beside
 
 from asyncstate.data.paths import MISSING, ensure_dict_key, set_dict_key_value, subdict_match, traverse
+
+TABLES = beside(__file__)
 
 GRAINS = {
     "os": "Debian",
@@ -15,22 +18,7 @@ GRAINS = {
 
 @pytest.mark.parametrize(
     ("key", "expected"),
-    [
-        ("deep:a:b", "c:d"),
-        ("roles:0", "web"),
-        ("roles:-1:cache", "redis"),
-        ("roles:cache", "redis"),
-        ("roles:7", None),
-        ("deep:n:1", "one"),
-        ("deep:n:1.5", "half"),
-        ("deep:n:null", "nothing"),
-        ("deep:n:None", "nothing"),
-        ("os:x", None),
-        ("deep:a:b:c", None),
-        (["deep", "a", "b"], "c:d"),
-        (("roles", 2, "cache"), "redis"),
-        (7, None),
-    ],
+    TABLES["traverse"],
 )
 def test_traverse(key, expected):
     assert traverse(GRAINS, key) == expected

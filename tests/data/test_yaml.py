@@ -11,11 +11,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from record_answers import recorded, written
-from tables import rows
+from tables import beside, rows
 
 from asyncstate.data.limits import rare_collections
 from asyncstate.data.yaml import dump_yaml, load_yaml, parse_document
 from asyncstate.errors import RenderError
+
+TABLES = beside(__file__)
 
 
 @pytest.mark.feature("F011")
@@ -30,27 +32,7 @@ def test_not_a_number():
 
 @pytest.mark.parametrize(
     ("text", "data"),
-    [
-        ("", None),
-        ("# remark\n", None),
-        ("---\na: 1\n...\n", {"a": 1}),
-        ("\ufeffa: 1", {"a": 1}),
-        ("=: a", {"=": "a"}),
-        ("? a\n? b", {"a": None, "b": None}),
-        ("!!str : 1", {"": 1}),
-        ("2001-01-01: c", {"2001-01-01": "c"}),
-        ("1: a\n'1': b", {1: "a", "1": "b"}),
-        ("~: 1\n1.5: a\ntrue: b", {None: 1, 1.5: "a", True: "b"}),
-        ("%YAML 1.2\n---\na: 0o7", {"a": "0o7"}),
-        ("a: >-\n  x\n\n  y\n", {"a": "x\ny"}),
-        ("a: |\r\n  x\r\n  y\r\n", {"a": "x\ny\n"}),
-        ("- \n-", [None, None]),
-        ("&x a: 1\nb: *x", {"a": 1, "b": "a"}),
-        ("x: &a {k: 1, l: 2}\nz:\n  <<: *a\n  k: 3", {"x": {"k": 1, "l": 2}, "z": {"l": 2, "k": 3}}),
-        ("<<: [{a: 1}, {b: 2}]\nc: 3", {"b": 2, "a": 1, "c": 3}),
-        ("z:\n  <<: {a: 1}\n  <<: {b: 2}\n  c: 3", {"z": {"a": 1, "b": 2, "c": 3}}),
-        ("<<: []\na: 1", {"a": 1}),
-    ],
+    TABLES["documents"],
 )
 def test_documents(text, data):
     assert load_yaml(text) == data
@@ -79,28 +61,9 @@ def test_aliases_of_aliases_cost_no_memory_and_have_a_limit(levels, fits):
             load_yaml(text)
 
 
-ELSEWHERE = {
-    "a: 1\nb: 2\na: 3": 3,
-    "x:\n  - k: 1\n    k: 2": 3,
-    "1: a\n01: b": 2,
-    "x: &a {k: 1}\ny: &b {k: 2}\nz:\n  <<: [*a, *b]": 4,
-    "a:\n  b: !foo c": 2,
-    "a: &x 1\nb: &x 2": 2,
-    "a\n---\nb": 2,
-    "a:\n\tb: 1": 2,
-    "- a\nb: c": 2,
-    "a:\n  b: [1, 2": 3,
-    "a: 1\nb: x\x00y": 2,
-    "a: 1\n\nb: \x07": 3,
-}
+ELSEWHERE = TABLES["elsewhere"]
 """The lines of the mistakes that are not in the first."""
-BETTER = {
-    "a: !!pairs [1]": "expected a mapping of length 1, but found another node",
-    "a: 0_": "invalid literal",
-    "? [a, b]\n: c": "found unacceptable key ['a', 'b']",
-    "a: {{ x }}": "Invalid YAML, possible double curly-brace",
-    "a: &a [*a]": "found unconstructable recursive node",
-}
+BETTER = TABLES["better"]
 """What we say where Salt shows what it has in memory, or crashes."""
 
 

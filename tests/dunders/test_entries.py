@@ -7,12 +7,15 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import beside
 
 from asyncstate.dunders import editing
 from asyncstate.dunders.context import Additions, CallContext, CancelToken, SharedContext, current
 from asyncstate.dunders.entries import entry_of
 from asyncstate.effects.scoreboard import Scoreboard
 from asyncstate.errors import LoaderError, RunCancelled
+
+TABLES = beside(__file__)
 
 
 def context(**more):
@@ -125,18 +128,7 @@ KEYS = st.text(alphabet="ab./#*%[] \n", max_size=5)
 
 @pytest.mark.parametrize(
     ("parts", "name"),
-    [
-        (("path:/etc/hosts", "web"), "path:/etc/hosts#web"),
-        (("path:/f", "a", "b"), "path:/f#a/b"),
-        (("path:/f", "a/b"), "path:/f#a%2Fb"),
-        (("grains", "a"), "grains#a"),
-        (("path:/f", ""), "path:/f#%"),
-        (("path:/f", ".."), "path:/f#%2E%2E"),
-        (("path:/f", "**"), "path:/f#%2A%2A"),
-        (("path:/f", "a.b"), "path:/f#a.b"),
-        (("path:/f", 7), "path:/f#7"),
-        (("path:/f", "a\nb"), "path:/f#a%0Ab"),
-    ],
+    TABLES["the name of an entry"],
 )
 def test_the_name_of_an_entry(parts, name):
     assert entry_of(*parts) == name

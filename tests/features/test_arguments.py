@@ -5,9 +5,12 @@ import os
 import pwd
 
 import pytest
+from tables import beside
 
 from asyncstate import dunders
 from asyncstate.model.event import StateEvent
+
+TABLES = beside(__file__)
 
 USER = pwd.getpwuid(os.geteuid()).pw_name
 
@@ -26,23 +29,7 @@ def skipped(sls, conditions, **options):
 @pytest.mark.feature("F080")
 @pytest.mark.parametrize(
     ("conditions", "comment"),
-    [
-        ("onlyif: 'false'", "onlyif condition is false"),
-        ("onlyif: ['true', 'false']", "onlyif condition is false"),
-        ("onlyif: ['true', 'test -d /']", None),
-        ("onlyif: [true]", None),
-        ("unless: 'true'", "unless condition is true"),
-        ("unless: ['true', 'false']", None),
-        ("unless: ['true', 'true']", "unless condition is true"),
-        ("creates: /etc", "/etc exists"),
-        ("creates: [/etc, /usr]", "All files in creates exist"),
-        ("creates: [/etc, /nowhere]", None),
-        (
-            "{onlyif: 'true'}, {unless: 'true'}, {creates: /nowhere}",
-            "onlyif condition is true\nunless condition is true\nCreates files not found",
-        ),
-        ("{onlyif: ['test -e passwd']}, {cwd: /etc}, {unless: 'false'}", None),
-    ],
+    TABLES["conditions"],
 )
 def test_conditions(sls, conditions, comment):
     assert skipped(sls, conditions) == comment
@@ -52,18 +39,7 @@ def test_conditions(sls, conditions, comment):
 @pytest.mark.feature("F081")
 @pytest.mark.parametrize(
     ("condition", "comment"),
-    [
-        ("onlyif: [{fun: test.true}]", None),
-        ("onlyif: [{fun: test.false}]", "onlyif condition is false"),
-        ("unless: [{fun: test.true}]", "unless condition is true"),
-        ("onlyif: [{fun: test.echo, args: ['']}]", "onlyif condition is false"),
-        ("onlyif: [{fun: test.echo, text: yes please}]", None),
-        ("onlyif: [{fun: test.arg, args: [1], get_return: 'kwargs:gone'}]", "onlyif condition is false"),
-        ("onlyif: [{fun: test.arg, args: [1], get_return: 'args'}]", None),
-        ("onlyif: [{fun: test.echo, args: ['__slot__:salt:test.echo(full)']}]", None),
-        ("onlyif: [{fun: cmd.run, args: ['false']}]", "onlyif condition is false"),
-        ("onlyif: [{args: [no fun]}]", None),
-    ],
+    TABLES["conditions that call functions"],
 )
 def test_conditions_that_call_functions(sls, condition, comment):
     assert skipped(sls, condition) == comment

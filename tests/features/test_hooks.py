@@ -3,6 +3,9 @@
 import re
 
 import pytest
+from tables import beside
+
+TABLES = beside(__file__)
 
 
 def row(name, result=True, changes=None, comment="", **more):
@@ -331,13 +334,7 @@ def test_every_row_has_every_key(tree, width):
 @pytest.mark.feature("F121", "F125", "B2")
 @pytest.mark.parametrize(
     ("returned", "comment"),
-    [
-        (None, "Malformed state return. Data must be a dictionary type."),
-        ([], "Malformed state return. Data must be a dictionary type."),
-        ({"name": "a", "result": True, "comment": "", "changes": []}, "'Changes' should be a dictionary."),
-        ({"name": "a", "result": True}, "The following keys were not present in the state return: changes, comment."),
-        ({}, "The following keys were not present in the state return: name, changes, result, comment."),
-    ],
+    TABLES["malformed returns"],
 )
 def test_malformed_returns(tree, returned, comment, width):
     tree.states["z.run"] = lambda name: returned

@@ -1,6 +1,9 @@
 """State and execution modules of the tree: what they see, how they are found, loaded and called."""
 
 import pytest
+from tables import beside
+
+TABLES = beside(__file__)
 
 ROW = "return {'name': name, 'result': True, 'changes': {}, 'comment': %s}\n"
 
@@ -31,18 +34,7 @@ def test_dunders(tree):
 @pytest.mark.feature("F141", "F143")
 @pytest.mark.parametrize(
     ("module", "function", "reason"),
-    [
-        ("def __virtual__():\n    return False\n", "m.run", "'m' __virtual__ returned False"),
-        (
-            "def __virtual__():\n    return False, 'because reasons'\n",
-            "m.run",
-            "'m' __virtual__ returned False: because reasons",
-        ),
-        ("import nothing_like_that\n", "m.run", "'m' __virtual__ returned False: No module named 'nothing_like_that'"),
-        ("def run(:\n", "m.run", "'m' __virtual__ returned False: "),
-        ("", "m.gone", "'m.gone' is not available."),
-        ("__virtualname__ = 'vv'\ndef __virtual__():\n    return 'vv'\n", "m.run", "'m.run' is not available."),
-    ],
+    TABLES["what is not there says why"],
 )
 def test_what_is_not_there_says_why(tree, module, function, reason, width):
     tree.write({"_states/m.py": f"{module}def run(name):\n    {ROW % repr('')}", "a.sls": f"a: {function}\nb: x.run\n"})

@@ -1,8 +1,11 @@
 """Rendering, pillar, grains and the file roots: what an SLS sees, and what it may say."""
 
 import pytest
+from tables import beside
 
 from asyncstate.errors import PillarError
+
+TABLES = beside(__file__)
 
 SHOW = "a: {x.run: [{v: %s}]}\n"
 
@@ -15,15 +18,7 @@ def value(tree, expression, **settings):
 @pytest.mark.feature("F001", "F015")
 @pytest.mark.parametrize(
     ("text", "settings"),
-    [
-        ("#!yaml\na{{b}}: x.run\n", {}),
-        ("#!jinja|yaml\n{{ 'a' }}: x.run\n", {"renderer": "yaml"}),
-        ('#!json\n{"a": {"x.run": []}}\n', {}),
-        ('#!jinja|json\n{"{{ 1 + 1 }}": {"x.run": []}}\n', {}),
-        ("#!py\ndef run():\n    return {__sls__ + sls: {'x.run': [{'v': __pillar__.get('p')}]}}\n", {}),
-        ("a{{b}}: x.run\n", {"renderer": "yaml"}),
-        ("#!/usr/bin/salt\n{{ 'a' }}: x.run\n", {}),
-    ],
+    TABLES["renderers"],
 )
 def test_renderers(sls, text, settings):
     (name,) = sls(text).order(**settings)
@@ -40,15 +35,7 @@ def test_an_unknown_renderer(sls):
 @pytest.mark.feature("F003", "F013", "F014")
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("\n{{ nothing }}\n", "Jinja variable 'nothing' is undefined"),
-        ("\n{{ ''.__class__.__mro__ }}\n", "unsafe"),
-        ("\n{% if %}\n", "Jinja syntax error"),
-        ("\n{{ raise('stop here') }}\n", "stop here"),
-        ("\n{% import 'gone' as g %}\n", "gone"),
-        ("\na: [\n", "Rendering SLS 'base:a' failed: "),
-        ("\nb:\n\tx.run\n", "found character that cannot start any token"),
-    ],
+    TABLES["render errors"],
 )
 def test_render_errors(sls, text, message):
     issues = sls(f"ok: x.run\n{text}").errors()
@@ -65,19 +52,7 @@ def test_jinja_with_do_and_loop_controls(tree):
 
 @pytest.mark.feature("F004", "F005")
 def test_imports_of_templates(tree):
-    tree.write(
-        {
-            "p/q/lib.jinja": "{% macro who(x) %}{{ x }} {{ grains['role'] }} {{ salt['test.echo']('e') }} {{ sls }}{% endmacro %}",
-            "p/lib.jinja": "{% set up = 'up' %}",
-            "p/map.jinja": "{% from './q/lib.jinja' import who %}{% set m = who('m') %}",
-            "p/q/r.sls": "{% from './lib.jinja' import who %}{% from '../lib.jinja' import up %}{% import 'p/map.jinja' as map %}"
-            "a: {x.run: [{v: '{{ who('w') }}'}, {u: {{ up }}}, {m: '{{ map.m }}'}]}\n",
-            "b.sls": "{% include 'p/text' %}",
-            "p/text": "included: x.run\n",
-            "c.sls": "{% include '../../pillar/secret' %}",
-            "pillar/secret": "out: x.run\n",
-        }
-    )
+    tree.write(TABLES["imports of templates"])
     low = tree.low("p.q.r", grains={"role": "web"})["a"]
     assert (low["v"], low["u"], low["m"]) == ("w web e p.q.r", "up", "m web e p.q.r")
     assert tree.order("b") == ["included"]
@@ -126,20 +101,7 @@ def test_serializer_tags(tree):
 @pytest.mark.feature("F009")
 @pytest.mark.parametrize(
     ("expression", "result"),
-    [
-        ("{{ 'abc' | regex_match('a(.)c') | json }}", ["b"]),
-        ("{{ 'xabc' | regex_search('b(.)') | json }}", ["c"]),
-        ("{{ [3, 1, 3] | unique }}", [3, 1]),
-        ("{{ {'a': {'b': 1}} | traverse('a:b') }}", 1),
-        ("{{ 'yes' | to_bool }}", True),
-        ("{{ 'a b' | quote }}", "a b"),
-        ("{{ [1, [2, [3]]] | flatten }}", [1, 2, 3]),
-        ("{{ 'a' | sha256 }}", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"),
-        ("{{ '127.0.0.1' is match('127') }}", True),
-        ("{{ '10.0.0.5/24' | ipaddr }}", "10.0.0.5/24"),
-        ("{{ ifelse('web*', 1, 'here', 2, 3) }}", 2),
-        ("{{ 1 is equalto 1 }}", True),
-    ],
+    TABLES["what formulas use of jinja"],
 )
 def test_what_formulas_use_of_jinja(tree, expression, result):
     assert value(tree, expression) == result
@@ -201,15 +163,7 @@ def test_an_sls_of_nothing(tree, text):
 
 @pytest.mark.feature("F020", "F021")
 def test_pillar(tree):
-    tree.write(
-        {
-            "pillar/top.sls": "base: {'*': [one, two], 'there': [three]}\n",
-            "pillar/one.sls": "include:\n  - inner: {key: inside, defaults: {given: 7}}\nd: {a: 1, b: 1}\nl: [1]\n",
-            "pillar/two.sls": "d: {b: 2}\nl: [2]\n",
-            "pillar/inner.sls": "v: {{ given }}\n",
-            "pillar/three.sls": "d: {c: 3}\n",
-        }
-    )
+    tree.write(TABLES["pillar"])
     assert value(tree, "{{ pillar | json }}") == {"d": {"a": 1, "b": 2}, "l": [2], "inside": {"v": 7}}
     assert value(tree, "{{ pillar.l }}", pillar_merge_lists=True) == [1, 2]
     assert value(tree, "{{ pillar.d }}", pillar_source_merging_strategy="overwrite") == {"b": 2}

@@ -2,18 +2,13 @@
 
 import pytest
 from reached import reach
+from tables import beside
 
 from asyncstate.errors import CycleError
 
-TARGETS = {
-    "ok": "[]",
-    "chg": "[{changes: {a: 1}, predicted: [null, {a: 1}]}]",
-    "bad": "[{result: false}]",
-    "badchg": "[{result: false, changes: {a: 1}}]",
-    "none": "[{result: null}]",
-    "nonechg": "[{result: null, changes: {a: 1}}]",
-    "boom": "[{extra: 5}]",
-}
+TABLES = beside(__file__)
+
+TARGETS = TABLES["targets"]
 
 
 def one_requisite(tree, kind, module="x", **options):
@@ -106,18 +101,7 @@ def test_several_targets(sls):
 @pytest.mark.feature("F072")
 @pytest.mark.parametrize(
     ("requisites", "outcome"),
-    [
-        ("{onchanges: [good]}, {require: [bad]}", "fails"),
-        ("{require_any: [bad]}, {onchanges: [chg]}", "fails"),
-        ("{onfail: [bad]}, {require: [good]}", "runs"),
-        ("{onfail: [bad]}, {require: [bad]}", "fails"),
-        ("{onfail: [good]}, {require: [bad]}", "fails"),
-        ("{onfail: [good]}, {require: [chg]}", "onfail req did not change"),
-        ("{onchanges: [good]}, {onfail: [bad]}", "none of the onchanges reqs changed"),
-        ("{onchanges: [good]}, {onfail: [chg]}", "onfail req did not change"),
-        ("{onchanges: [good]}, {watch: [chg]}", "none of the onchanges reqs changed"),
-        ("{require: [chg]}, {watch: [chg]}", "watched"),
-    ],
+    TABLES["mixed kinds"],
 )
 def test_mixed_kinds(sls, requisites, outcome, width):
     tree = sls(

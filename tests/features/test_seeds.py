@@ -3,6 +3,9 @@
 import pytest
 from reached import reach
 from seed_plugins import PKG
+from tables import beside
+
+TABLES = beside(__file__)
 
 SERVICE = """
 def running(name, enable=None, reload=False):
@@ -32,28 +35,7 @@ def order(host, text, **settings):
 
 # --- 002: ordering
 
-HTTPD = """
-httpd:
-  pkg:
-    - installed
-  service.running:
-    - enable: True
-    - watch:
-      - file: /etc/httpd/conf/httpd.conf
-    - require:
-      - pkg: httpd
-      - user: httpd
-      - group: httpd
-  file.managed:
-    - name: /etc/httpd/conf/httpd.conf
-    - source: salt://httpd/httpd.conf
-    - require:
-      - pkg: httpd
-  user:
-    - present
-  group:
-    - present
-"""
+HTTPD = TABLES["httpd"]
 
 
 @pytest.mark.feature("F064", "F065", "F044")
@@ -72,22 +54,7 @@ def test_a_whole_sls_can_be_required(host):
     assert order(host, text) == [("group", "net"), ("pkg", "httpd"), ("service", "httpd")]
 
 
-REDIS = """
-redis:
-  pkg:
-    - latest
-  file.managed:
-    - source: salt://redis/redis.conf
-    - name: /etc/redis.conf
-    - require:
-      - pkg: redis
-  service.running:
-    - enable: True
-    - reload: True
-    - watch:
-      - file: /etc/redis.conf
-      - pkg: redis
-"""
+REDIS = TABLES["redis"]
 
 
 @pytest.mark.feature("F065", "F100")
@@ -238,47 +205,9 @@ def test_one_file_watched_by_a_command_and_a_service(host):
 @pytest.mark.feature("F044", "F045", "F060", "P2")
 def test_the_large_example(host):
     host.write({"one.sls": "extended: pkg.installed\n", "two.sls": "base: pkg.installed\n"})
-    text = """
-include: [one, two]
-extend:
-  extended:
-    pkg: [{pkgs: [a, b]}]
-standard:
-  pkg:
-    - installed
-    - name: std
-    - require: [{pkg: base}]
-inline:
-  pkg.installed:
-    - names: [n1, n2]
-    - require: [{pkg: base}]
-several:
-  service:
-    - running
-    - require: [{pkg: base}]
-  pkg:
-    - installed
-    - names: [m1, m2]
-    - require: [{pkg: inline}]
-keyed:
-  pkg.installed: []
-  service.running: []
-  require:
-    - pkg: m2
-"""
+    text = TABLES["the large example"]
     places = order(host, text)
-    assert [name for _, name in places] == [
-        "extended",
-        "base",
-        "std",
-        "n1",
-        "n2",
-        "several",
-        "m1",
-        "m2",
-        "keyed",
-        "keyed",
-    ]
+    assert [name for _, name in places] == TABLES["the large example 2"]
     plan = host.plan()
     assert all(plan.requisites[index] for index in range(2, 10))
 

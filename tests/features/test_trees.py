@@ -1,6 +1,9 @@
 """Top files, includes, declarations, extend and exclude, and what is wrong with them."""
 
 import pytest
+from tables import beside
+
+TABLES = beside(__file__)
 
 # --- top files
 
@@ -13,15 +16,7 @@ def matched(tree, top, **settings):
 @pytest.mark.feature("F030")
 @pytest.mark.parametrize(
     "target",
-    [
-        "'*'",
-        "'h?re'",
-        "'G@role:web and not E@db.*'",
-        "'G@role:web or P@role:x.*'",
-        "'L@here,there'",
-        "'N@group'",
-        "'I@site:shop'",
-    ],
+    TABLES["compound targets"],
 )
 def test_compound_targets(tree, target):
     assert matched(
@@ -36,17 +31,7 @@ def test_compound_targets(tree, target):
 @pytest.mark.feature("F030")
 @pytest.mark.parametrize(
     ("kind", "hit", "miss"),
-    [
-        ("glob", "he*", "th*"),
-        ("pcre", "h.re", "x.*"),
-        ("grain", "role:w*", "role:db"),
-        ("grain_pcre", "role:(web|db)", "role:x.*"),
-        ("pillar", "site:sh*", "site:x"),
-        ("pillar_exact", "site:shop", "site:sh*"),
-        ("pillar_pcre", "site:sh.p", "site:x.*"),
-        ("list", "a,here", "a,b"),
-        ("nodegroup", "group", "other"),
-    ],
+    TABLES["other matchers"],
 )
 def test_other_matchers(tree, kind, hit, miss):
     top = f"base:\n  '{miss}': [{{match: {kind}}}, b]\n  '{hit}': [{{match: {kind}}}, a]\n"
@@ -130,17 +115,7 @@ def test_tops_that_include_name_other_environments_and_subfilter(tree):
 
 @pytest.mark.feature("F040", "F041", "F042")
 def test_includes_come_first_once_and_in_circles(tree):
-    tree.write(
-        {
-            "a.sls": "mine: x.run\ninclude:\n  - .b\n  - p\n  - 'q*'\n  - base: r\n",
-            "b.sls": "include: [a]\nin_b: x.run\n",
-            "p/init.sls": "include: [.c, ..b]\nin_p: x.run\n",
-            "p/c.sls": "include: [..r]\nin_c: x.run\n",
-            "q1.sls": "in_q1: x.run\n",
-            "q2.sls": "in_q2: x.run\n",
-            "r.sls": "in_r: x.run\n",
-        }
-    )
+    tree.write(TABLES["includes come first once and in circles"])
     low = tree.low()
     assert list(low) == ["in_b", "in_r", "in_c", "in_p", "in_q1", "in_q2", "mine"]
     assert [each["order"] for each in low.values()] == list(range(10000, 10007))
@@ -155,15 +130,7 @@ def test_includes_come_first_once_and_in_circles(tree):
 @pytest.mark.feature("F040", "F048")
 @pytest.mark.parametrize(
     ("include", "message"),
-    [
-        ("text", "Include Declaration in SLS a is not formed as a list"),
-        ("[...x]", "Attempted relative include of '...x' within SLS 'base:a' goes beyond top level package "),
-        ("[{qa: b}]", "Nonexistent saltenv 'qa' found in include of 'b' within SLS 'base:a'"),
-        (
-            "[gone]",
-            "Specified SLS gone in saltenv base is not available on the salt master or through a configured fileserver",
-        ),
-    ],
+    TABLES["broken includes"],
 )
 def test_broken_includes(sls, include, message):
     issues = sls(f"include: {include}\nb: x.run\n").errors()
@@ -264,53 +231,7 @@ def test_requiring_what_is_excluded(sls):
 @pytest.mark.feature("F048")
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("a: []", "ID a in SLS a is not a dictionary"),
-        ("a: nodot", "ID a in SLS a is not a dictionary"),
-        ("a: {x.run: [], x.other: []}", "ID 'a' in SLS 'a' contains multiple state declarations of the same type"),
-        ("1: x.run", "ID '1' in SLS 'a' is not formed as a string, but is type int. It may need to be quoted."),
-        (
-            "a:\n  x.run:",
-            "ID 'a' in SLS 'a' contains a short declaration (x.run) with a trailing colon. When not passing any arguments",
-        ),
-        ("a: {x.run: {v: 1}}", "State 'a' in SLS 'a' is not formed as a list"),
-        ("a: {x: [{v: 1}]}", "No function declared in state 'a' in SLS 'a'"),
-        (
-            "a: {x: [run, stop]}",
-            "Too many functions declared in state 'a' in SLS 'a'. Please choose one of the following: run, stop",
-        ),
-        (
-            "a: {x: ['run it']}",
-            'The function "run it" in state "a" in SLS "a" has whitespace, a function with whitespace is not supported, perh',
-        ),
-        ("a: {x.run: [{names: one}]}", "The 'names' argument in state 'a' in SLS 'a' needs to be formed as a list"),
-        ("a: {x.run: [{require: b}]}", "The require statement in state 'a' in SLS 'a' needs to be formed as a list"),
-        (
-            "a: {x.run: [{require: [{x: b, y: c}]}]}",
-            "is not formed as a single key dictionary",
-        ),
-        (
-            "a: {x.run: [{require: [{x.run: b}]}]}",
-            "Invalid requisite type 'x.run' in state 'a', in SLS 'a'. Requisite types must not contain dots, did you mean 'x'?",
-        ),
-        (
-            "a: {x.run: [{require_in: [{x.run: b}]}]}\nb: x.run",
-            "Invalid requisite in require: x.run for b, in SLS 'a'. Requisites must not contain dots, did you mean 'x'?",
-        ),
-        ("a: {x.run: [{require: [{x: {}}]}]}", 'Illegal requisite "{}" in SLS "a", please check your syntax.\n'),
-        (
-            "a: {x.run: [{require: [b], v: 1}]}\nb: x.run",
-            "Multiple dictionaries defined in argument of state 'a' in SLS 'a'",
-        ),
-        (
-            "a: {x.run: [{require: [{x: 5}]}]}",
-            "Requisite [require: x] in state [a] in SLS [a] must have a string as the value",
-        ),
-        ("exclude: text\na: x.run", "Exclude Declaration in SLS a is not formed as a list"),
-        ("extend: text\na: x.run", "Extension value in SLS 'a' is not a dictionary"),
-        ("extend: {a: text}\na: x.run", "Extension name 'a' in SLS 'a' is not a dictionary"),
-        ("[a]", "SLS a does not render to a dictionary"),
-    ],
+    TABLES["every verification error"],
 )
 def test_every_verification_error(sls, text, message):
     issues = sls(f"{text}\n").errors()
@@ -327,16 +248,7 @@ def test_a_missing_sls(tree):
 @pytest.mark.feature("F049", "B6")
 @pytest.mark.parametrize(
     ("text", "word"),
-    [
-        ("a: {x.run: [{require_in: [nobody]}]}", "nobody"),
-        ("a: {x.run: [{require: [{x: }]}]}", "x"),
-        ("a: {x.run: [{require: [{sls: 'no*'}]}]}", "no*"),
-        ("a: {x.run: [{require: [b]}, {require: [c]}]}\nb: x.run\nc: x.run", "require"),
-        ("a: {x.run: [{order: '3'}]}", "order"),
-        ("a: {x.run: [{order: soon}]}", "order"),
-        ("a: {x.run.extra: []}", "x.run.extra"),
-        ("a: {x.run: [{watch_any_in: [b]}]}\nb: x.run", "watch_any_in"),
-    ],
+    TABLES["what has no effect is warned of"],
 )
 def test_what_has_no_effect_is_warned_of(sls, text, word):
     tree = sls(f"{text}\n")

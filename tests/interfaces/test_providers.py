@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plugin_trees import PluginTree
+from tables import beside
 
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces import (
@@ -26,6 +27,8 @@ from asyncstate.interfaces import (
     interface_of,
 )
 from asyncstate.interfaces.conformance import Status, check_conformance, conflicts, differing_defaults, mismatches
+
+TABLES = beside(__file__)
 
 INTERFACE = """
     from asyncstate.interfaces import Interface
@@ -153,22 +156,7 @@ def test_a_function_beyond_the_interface_warns_once(load, caplog):
 @pytest.mark.feature("F174")
 @pytest.mark.parametrize(
     ("wanted", "matches"),
-    [
-        ({"os": ["Debian"]}, True),
-        ({"os": "Debian"}, True),
-        ({"os": ["DEBIAN"]}, True),
-        ({"os": ["Deb*"]}, True),
-        ({"os": ["Ubuntu"]}, False),
-        ({"os": ["Ubuntu"], "os_family": ["Debian"]}, True),
-        ({"osfamily": ["Debian"]}, True),
-        ({"nosuchgrain": ["Debian"]}, False),
-        ({"roles": ["web"]}, True),
-        ({"roles": ["mail"]}, False),
-        ({"osmajorrelease": [12]}, True),
-        ({"osmajorrelease": "12"}, True),
-        ({"selinux": False}, True),
-        ({"empty": ["None"]}, False),
-    ],
+    TABLES["grains match"],
 )
 def test_grains_match(wanted, matches):
     grains = {**GRAINS, "roles": ["db", "web"], "osmajorrelease": 12, "selinux": False, "empty": None}
@@ -177,25 +165,10 @@ def test_grains_match(wanted, matches):
 
 @pytest.mark.parametrize(
     ("wanted", "matches"),
-    [
-        ({"systemd:version": ["25*"]}, True),
-        ({"systemd:version": ["249"]}, False),
-        ({"systemd:nothing": ["*"]}, False),
-        ({"os:deeper": ["*"]}, False),
-        ({"disks:name": ["sda"]}, True),
-        ({"a:b": ["whole"]}, True),
-        ({"systemd:features": ["+pam"]}, True),
-        ({"systemd": ["features"]}, True),
-    ],
+    TABLES["a colon leads into a grain"],
 )
 def test_a_colon_leads_into_a_grain(wanted, matches):
-    grains = {
-        "os": "Debian",
-        "systemd": {"version": 252, "features": ["+PAM", "+AUDIT"]},
-        "disks": [{"size": 1}, {"name": "sda"}],
-        "a:b": "whole",
-        "a": {"b": "inner"},
-    }
+    grains = TABLES["a colon leads into a grain 2"]
     assert Condition(wanted).matches(grains) is matches
 
 
@@ -449,29 +422,7 @@ def signature(text):
 @pytest.mark.feature("F176")
 @pytest.mark.parametrize(
     ("declared", "actual", "problem"),
-    [
-        ("name", "name", None),
-        ("name", "name, more=1", None),
-        ("name", "name=None", None),
-        ("name, **kw", "name, **kwargs", None),
-        ("*names, **kw", "*names, **kwargs", None),
-        ("name", "*args, **kwargs", None),
-        ("name, size=1", "name, **kwargs", None),
-        ("name, *, size=1", "name, size=2", None),
-        ("name, size=1", "name, *, size=1", "by name only"),
-        ("name", "", "lacks parameter 'name'"),
-        ("name", "pkg", "has 'pkg' in the place of 'name'"),
-        ("name", "name, size", "requires 'size'"),
-        ("name", "name, *, size", "requires 'size'"),
-        ("name, size=1", "name, size", "requires 'size', which is optional"),
-        ("name, size=1", "name", "lacks parameter 'size'"),
-        ("a, b", "b, a", "has 'b' in the place of 'a'"),
-        ("name, **kw", "name", "does not take **kw"),
-        ("*names", "names", "does not take *names"),
-        ("name, /", "other", None),
-        ("name, /", "", "lacks parameter 'name'"),
-        ("name", "name, /", "lacks parameter 'name'"),
-    ],
+    TABLES["signatures"],
 )
 def test_signatures(declared, actual, problem):
     found = conflicts(signature(declared), signature(actual))

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from record_answers import recorded
+from tables import beside
 
 from asyncstate.errors import ArgumentError
 from asyncstate.load.call import MisshapenArguments, MissingParameters, UnknownKeywords, bind
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
+
+TABLES = beside(__file__)
 
 LOW = {"state": "x", "fun": "f", "name": "n", "__id__": "i", "__sls__": "s", "__env__": "base", "order": 10000}
 
@@ -228,19 +231,7 @@ def bound_bundled(**low):
 
 @pytest.mark.parametrize(
     ("given", "taken"),
-    [
-        ({"text": 5}, {"text": "5"}),
-        ({"text": True, "maybe": 1.5}, {"text": "True", "maybe": "1.5"}),
-        ({"text": 0, "names": [1, "a", True]}, {"text": "0", "names": ["1", "a", "True"]}),
-        ({"names": 8}, {"names": "8"}),
-        ({"number": "-3", "anything": "5", "other": 5}, {"number": -3, "anything": "5", "other": 5}),
-        ({"listed": {"a": 1}}, {"listed": ["a"]}),
-        ({"names": {"a": 1}, "table": {"a": [1]}}, {"names": ["a"], "table": {"a": [1]}}),
-        ({"maybe": 0, "names": 0}, {}),  # 0 is no text
-        ({"maybe": False, "names": False, "number": "", "listed": "", "table": 0}, {}),  # as good as left out
-        ({"switch": None, "maybe": None, "number": 0}, {"switch": None, "maybe": None, "number": 0}),
-        ({"text": "__slot__:salt:a.b", "listed": "__slot__:salt:a.b"}, {"listed": "__slot__:salt:a.b"}),
-    ],
+    TABLES["a bundled function gets values of the types that it takes"],
 )
 def test_a_bundled_function_gets_values_of_the_types_that_it_takes(given, taken):
     assert bound_bundled(**given) == {"text": given.get("text", "x"), **taken}
@@ -248,18 +239,7 @@ def test_a_bundled_function_gets_values_of_the_types_that_it_takes(given, taken)
 
 @pytest.mark.parametrize(
     ("given", "told"),
-    [
-        ({"text": ["a"]}, "'text' of 'x.f' must be a text, not a list"),
-        ({"text": None}, "'text' of 'x.f' must be a text, not nothing"),
-        ({"text": False}, "'text' of 'x.f' must be a text, not true or false"),
-        ({"names": [["a"]]}, "'names' of 'x.f' must be a text or a list of texts, not a list with a list in it"),
-        ({"number": "many"}, "'number' of 'x.f' must be a whole number, not a text"),
-        ({"listed": "a"}, "'listed' of 'x.f' must be a list, not a text"),
-        ({"table": [1]}, "'table' of 'x.f' must be a mapping, not a list with a number in it"),
-        ({"table": [{"a": 1}]}, "'table' of 'x.f' must be a mapping, not a list with a mapping in it"),
-        ({"table": ["a", 1, {"b": 1}]}, "'table' of 'x.f' must be a mapping, not a list with a mapping in it"),
-        ({"switch": ["a"]}, "'switch' of 'x.f' must be true or false, not a list"),
-    ],
+    TABLES["a bundled function is not called with a shape that it does not take"],
 )
 def test_a_bundled_function_is_not_called_with_a_shape_that_it_does_not_take(given, told):
     with pytest.raises(MisshapenArguments, match=f"^{told}$"):

@@ -4,9 +4,12 @@ import sys
 
 import pytest
 from plugin_trees import PluginTree, rewrite
+from tables import beside
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError, FunctionNotFound
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -54,18 +57,7 @@ def test_the_own_folder_comes_before_utils_and_the_standard_library_before_both(
 
 @pytest.mark.parametrize(
     ("statement", "expression"),
-    [
-        ("import helper", "helper.WHO"),
-        ("import helper as h", "h.WHO"),
-        ("from helper import WHO", "WHO"),
-        ("from helper import *", "WHO"),
-        ("import pack", "pack.TOP"),
-        ("import pack.part", "pack.part.WHO"),
-        ("import pack.part as part", "part.WHO"),
-        ("from pack import part", "part.WHO"),
-        ("from pack.part import WHO", "WHO"),
-        ("from _private import WHO", "WHO"),
-    ],
+    TABLES["every form of the import statement"],
 )
 def test_every_form_of_the_import_statement(tree, statement, expression):
     tree.add("_utils/helper.py", "WHO = 1\n")
@@ -162,12 +154,7 @@ def test_a_helper_that_does_not_import_says_which_file_and_line(tree):
 
 @pytest.mark.parametrize(
     ("text", "line", "said"),
-    [
-        ("def __virtual__():\n    return __grains__['osfamily'] == 'x'\n", 2, "__grains__ has no 'osfamily'; did you mean 'os_family'?"),
-        ("def __virtual__():\n    return __opts__['cachdir']\n", 2, "__opts__ has no 'cachdir'; did you mean 'cachedir'?"),
-        ("if __grains__['osfamily'] == 'x':\n    def f(): pass\n", 1, "__grains__ has no 'osfamily'; did you mean 'os_family'?"),
-        ("\n\nX = __pillar__['zzz']\n", 3, "__pillar__ has no 'zzz'"),
-    ],
+    TABLES["a key that is not there is named with the nearest that is"],
 )  # fmt: skip
 def test_a_key_that_is_not_there_is_named_with_the_nearest_that_is(tree, text, line, said):
     file = tree.add("_modules/odd.py", text)
@@ -220,13 +207,7 @@ PROVIDER = """
 
 @pytest.mark.parametrize(
     ("statement", "interface"),
-    [
-        ("from _interfaces.queue import QueueInterface", "QueueInterface"),
-        ("from _interfaces import queue", "queue.QueueInterface"),
-        ("import _interfaces.queue", "_interfaces.queue.QueueInterface"),
-        ("from salt.interfaces.queue import QueueInterface", "QueueInterface"),
-        ("from salt.interfaces.queue_module import QueueInterface as Wanted", "Wanted"),
-    ],
+    TABLES["two providers share an interface of the tree"],
 )
 def test_two_providers_share_an_interface_of_the_tree(tree, statement, interface):
     tree.add("_interfaces/queue.py", INTERFACE)
@@ -273,13 +254,7 @@ def test_interfaces_may_build_on_each_other(tree):
 
 @pytest.mark.parametrize(
     ("expression", "said"),
-    [
-        ("salt['uses.f']()", "salt has no 'uses.f': 'uses' __virtual__ returned False: No module named 'absent_lib'"),
-        ("salt.uses.f()", "salt has no 'uses': 'uses' __virtual__ returned False: No module named 'absent_lib'"),
-        ("salt['fine.frist']()", "salt has no 'fine.frist': 'fine.frist' is not available; did you mean 'fine.first'?"),
-        ("salt.fine.frist()", "salt has no 'fine.frist': 'fine.frist' is not available; did you mean 'fine.first'?"),
-        ("nothing.at_all", "'nothing' is undefined"),
-    ],
+    TABLES["a template says why a function is not there"],
 )
 async def test_a_template_says_why_a_function_is_not_there(tree, tmp_path, expression, said):
     tree.add("_modules/uses.py", "import absent_lib\ndef f(): pass\n")

@@ -7,9 +7,12 @@ import sys
 
 import pytest
 from record_answers import recorded
+from tables import beside
 
 from asyncstate.logs import LineLogger, adopt_loggers, configured_logger, get_logger, own_name, plugin_logger
 from asyncstate.redact import MASK, Secrets
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -154,12 +157,7 @@ def test_a_part_that_the_program_imported_before_hides_secrets_too(tmp_path):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [
-        ("asyncstate.states.file", "states.file"),
-        ("asyncstate.states.file.managed", "states.file"),
-        ("asyncstate.modules.cmd._account", "modules.cmd"),
-        ("asyncstate.modules._merging", "modules._merging"),
-    ],
+    TABLES["own name"],
 )
 def test_own_name(module, name):
     assert own_name(module) == name
@@ -167,18 +165,7 @@ def test_own_name(module, name):
 
 @pytest.mark.parametrize(
     ("configured", "name"),
-    [
-        ("salt", "asyncstate"),
-        ("asyncstate", "asyncstate"),
-        ("states", "asyncstate.states"),
-        ("salt.modules", "asyncstate.modules"),
-        ("states.daisy", "states.daisy"),
-        ("salt.states.daisy", "states.daisy"),
-        ("salt.loaded.int.modules.daisy", "modules.daisy"),
-        ("salt.loaded.ext.states.daisy", "states.daisy"),
-        ("urllib3.pool", "urllib3.pool"),
-        ("asyncstate.guard.durability", "asyncstate.guard.durability"),
-    ],
+    TABLES["configured logger"],
 )
 def test_configured_logger(configured, name):
     assert configured_logger(configured).name == name

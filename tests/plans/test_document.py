@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from tables import beside
 
 from asyncstate.errors import PlanError
 from asyncstate.model.result import Outcome
@@ -12,6 +13,8 @@ from asyncstate.plans.record import decode, encode
 from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact import Secrets
 from asyncstate.run.machine import Machine
+
+TABLES = beside(__file__)
 
 PLAN = PlanBuilder().chunk("a").chunk("b", require=["a"]).chunk("c").set("all", "a", "b").listen("c", "a").build()
 RECORD = PlanRecorder(PLAN, Secrets(), Key(b"k" * 32)).record()
@@ -60,15 +63,7 @@ def test_a_huge_document_is_refused_unread(monkeypatch):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [
-        ({"edges": [[0, 1, ["require"]], [1, 0, ["require"]]]}, "in a circle"),
-        ({"edges": [[0, 77, ["require"]]]}, "does not exist"),
-        ({"contingent": [[0, 1, 77]]}, "does not exist"),
-        ({"lanes": {"disk": 0}}, "no place"),
-        ({"nodes": [{"kind": "set", "members": [3]}, {"kind": "set"}]}, "cannot be one"),
-        ({"nodes": [{"kind": "set"}, {"kind": "check"}]}, "refers to a state"),
-        ({"nodes": [{"kind": "set"}, {"kind": "listener", "chunk": 0}], "edges": [[0, 4, ["x"]]]}, "a listener"),
-    ],
+    TABLES["a spoiled graph is refused"],
     ids=range(7),
 )
 def test_a_spoiled_graph_is_refused(change, said):

@@ -9,11 +9,14 @@ import threading
 import time
 
 import pytest
+from tables import beside
 
 from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import RunCancelled
 from asyncstate.process import child, descriptors
 from asyncstate.process.descriptors import OF_A_STATE, RESERVE, TO_START, WATCHED, Room, Thread, places
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture(autouse=True)
@@ -55,17 +58,7 @@ def test_places_are_few_where_little_memory_is_allowed(monkeypatch, allowed, num
 def test_the_tightest_control_group_counts(monkeypatch, tmp_path):
     """Each folder above a group may have a limit of its own, and so may the hierarchies of version 1."""
     monkeypatch.undo()
-    texts = {
-        "/proc/self/cgroup": "12:pids:/a/b\n4:memory:/x\n0::/c/d",
-        "/sys/fs/cgroup/pids/a/pids.max": "max",
-        "/sys/fs/cgroup/pids/a/pids.current": "7",
-        "/sys/fs/cgroup/pids/a/b/pids.max": "90",
-        "/sys/fs/cgroup/pids/a/b/pids.current": "5",
-        "/sys/fs/cgroup/c/pids.max": "40",
-        "/sys/fs/cgroup/c/pids.current": "30",
-        "/sys/fs/cgroup/memory/x/pids.max": "1",
-        "/sys/fs/cgroup/memory/x/pids.current": "1",
-    }
+    texts = TABLES["the tightest control group counts"]
     for path, text in texts.items():
         (tmp_path / path[1:]).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path[1:]).write_text(text + "\n")

@@ -1,27 +1,11 @@
 """Services, really started and stopped by System V init scripts."""
 
 import pytest
+from tables import beside
 
-SCRIPT = """#!/bin/sh
-### BEGIN INIT INFO
-# Provides: sun
-# Required-Start: $remote_fs
-# Required-Stop: $remote_fs
-# Default-Start: 2 3 4 5
-# Default-Stop: 0 1 6
-# Short-Description: shines
-### END INIT INFO
-. /lib/lsb/init-functions
-pid=/run/sun.pid
-case "$1" in
-start) grep -q broken /etc/sun.conf && exit 1
-       start-stop-daemon --start --background --make-pidfile --pidfile $pid --startas /usr/bin/sun ;;
-stop) start-stop-daemon --stop --retry 5 --oknodo --remove-pidfile --pidfile $pid ;;
-restart) $0 stop; $0 start ;;
-reload|force-reload) echo reloaded >> /var/log/sun.log ;;
-status) status_of_proc -p $pid /usr/bin/sun sun ;;
-esac
-"""
+TABLES = beside(__file__)
+
+SCRIPT = TABLES["script"]
 DAEMON = """#!/usr/bin/python3
 import os, time
 open("/var/log/sun.log", "a").write("started with " + open("/etc/sun.conf").read())
@@ -39,12 +23,7 @@ def sun(repository):
     )
 
 
-TREE = """
-sun:
-  pkg.installed: []
-  file.managed: [{name: /etc/sun.conf, contents: WORD}]
-  service.running: [{enable: true}, {REACTION}, {watch: [{file: sun}]}]
-"""
+TREE = TABLES["tree"]
 
 
 def log_until(debian, last):

@@ -1,20 +1,13 @@
+from tables import beside
+
 from asyncstate.redact import MASK
 from asyncstate.redact.no_log import hush_arguments, hush_high, hush_row
 
+TABLES = beside(__file__)
+
 
 def test_nothing_but_the_id_and_the_outcome_is_left():
-    row = {
-        "name": "echo hunter2",
-        "result": False,
-        "changes": {"old": "", "new": "hunter2", "hunter2": ["hunter2", 0], "pid": 0},
-        "comment": "hunter2",
-        "__id__": "i",
-        "__sls__": "s",
-        "duration": 1.5,
-        "warnings": ["hunter2"],
-        "hunter2": {"hunter2": "hunter2"},
-        "data": "hunter2",
-    }
+    row = TABLES["nothing but the id and the outcome is left"]
     assert hush_row(row, "i") == {
         "name": MASK,
         "result": False,
@@ -48,19 +41,7 @@ def test_arguments_that_say_when_a_state_runs_stay():
 
 
 def test_high_data_names_no_state_with_no_log():
-    high = {
-        "quiet": {"cmd": ["run", {"names": ["one", {"two": [{"env": "x"}]}]}, {"no_log": True}], "__sls__": "s"},
-        "named": {"cmd": ["run", {"name": "three"}, {"no_log": True}]},
-        "other": {
-            "cmd": [
-                "run",
-                {"require": [{"cmd": "two"}, {"cmd": "three"}, "named"]},
-                {"use": [{"cmd": "two"}]},
-                {"cwd": "one"},
-            ]
-        },
-        "__exclude__": ["x"],
-    }
+    high = TABLES["high data names no state with no log"]
     assert hush_high(high) == {
         "quiet": {"cmd": ["run", {"names": [MASK, {MASK: [{MASK: MASK}]}]}, {"no_log": True}], "__sls__": "s"},
         "named": {"cmd": ["run", {"name": MASK}, {"no_log": True}]},

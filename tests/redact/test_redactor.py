@@ -13,10 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2.utils import htmlsafe_json_dumps
+from tables import beside
 
 from asyncstate.data.yaml.scalar import yaml_dquote, yaml_squote
 from asyncstate.errors import CommandExecutionError, CompileError, Issue
 from asyncstate.redact import MASK, Redactor, Secrets, distinct
+
+TABLES = beside(__file__)
 
 PEM = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq\nshort\n  c2VjcmV0IGxpbmU=\n-----END KEY-----"
 
@@ -133,15 +136,7 @@ def test_values_that_never_end_are_cut():
 
 
 def test_a_row_keeps_its_keys_and_measures():
-    row = {
-        "name": "n",
-        "changes": {},
-        "result": True,
-        "comment": "name",
-        "__id__": "i",
-        "start_time": "12:00:01.5",
-        "mine": 1,
-    }
+    row = TABLES["a row keeps its keys and measures"]
     shown = Redactor(["name", "12:00:01.5", "comment", "own", "result"]).row(row)
     assert shown == {**row, "comment": MASK}
     odd = {**row, "duration": "hunter2", "result": ["hunter2"], "start_time": "hunter2"}

@@ -7,10 +7,13 @@ from collections import OrderedDict
 
 import pytest
 from memory_files import MemoryFileClient
+from tables import beside
 
 from asyncstate.errors import RenderError
 from asyncstate.render import RenderContext, Rendered, decode, parse_pipe, render_sls, render_text
 from asyncstate.sources.fileclient import LocalFileClient
+
+TABLES = beside(__file__)
 
 
 def context(files=None, **fields):
@@ -27,30 +30,7 @@ def render(text, **fields):
 
 @pytest.mark.parametrize(
     ("text", "data"),
-    [
-        ("a: {{ 1 + 1 }}\n", {"a": 2}),
-        ("#!yaml\na: '{{ 1 }}'\n", {"a": "{{ 1 }}"}),
-        ("#!jinja | yaml\na: {{ sls }}\n", {"a": "p.q"}),
-        ("#!yaml_jinja\na: {{ slspath }}\n", {"a": "p"}),
-        ('#! json\n{"a": [1]}', {"a": [1]}),
-        ('#!jinja|json\n{"a": {{ 1 }}}', {"a": 1}),
-        ("#!json\n", {}),
-        ("#!toml\n[a]\nb = 1\n", {"a": {"b": 1}}),
-        ("#!jinja|toml\nb = {{ 2 }}\n", {"b": 2}),
-        ("#!text\nas it is\n", "#!text\nas it is\n"),
-        ("#!jinja\nas {{ 1 }}\n", "#!jinja\nas 1\n"),
-        ("#!/usr/bin/env x\na: {{ 1 }}\n", {"a": 1}),
-        ("#!\na: 1\n", {"a": 1}),
-        ("#!py\ndef run():\n    return {'a': __sls__}\n", {"a": "p.q"}),
-        ("#!jinja|py\ndef run():\n    return {'a': '{{ 1 }}'}\n", {"a": "{{ 1 }}"}),
-        ("", {}),
-        ("  \n\t\n", {}),
-        ("# remark\n{# another #}\n", {}),
-        ("{% if false %}\na: 1\n{% endif %}\n", {}),
-        ("0\n", {}),
-        ("a: 1\r\nb: |\r\n  x\r\n", {"a": 1, "b": "x\n"}),
-        ("- a\n- b\n", ["a", "b"]),
-    ],
+    TABLES["pipes"],
 )  # fmt: skip
 def test_pipes(text, data):
     assert render(text).data == data
@@ -63,16 +43,7 @@ def test_the_option_renderer_is_the_default():
 
 @pytest.mark.parametrize(
     ("shebang", "message"),
-    [
-        ("#!jnija|yaml", 'The renderer "jnija" is not available. Did you mean "jinja"?'),
-        ("#!jinja|YAML", 'The renderer "YAML" is not available. Did you mean "yaml"?'),
-        (
-            "#!mako|yaml",
-            'The renderer "mako" is not available. Known are: gpg, jinja, json, py, ',
-        ),
-        ("#!jinja|", 'The renderer "" is not available.'),
-        ("#!jinja -z|yaml", "Unknown renderer option: -z"),
-    ],
+    TABLES["unknown renderers are errors"],
 )
 def test_unknown_renderers_are_errors(shebang, message):
     with pytest.raises(RenderError) as caught:
@@ -173,14 +144,7 @@ def test_ordered_data_prints_in_its_order():
 
 @pytest.mark.parametrize(
     ("text", "pipe", "result"),
-    [
-        ("#!/bin/sh\n{{ 1 }}\n", "jinja", "#!/bin/sh\n1\n"),
-        ("#!py\n{{ 1 }}", "jinja", "#!py\n1"),
-        ("a: {{ 1 }}", None, {"a": 1}),
-        ("#!json\n[1]", None, [1]),
-        ("def run(): return saltenv", "py", "base"),
-        ("x", "text", "x"),
-    ],
+    TABLES["text that is no file"],
 )
 def test_text_that_is_no_file(text, pipe, result):
     assert render_text(text, context(), pipe) == result
@@ -258,15 +222,7 @@ class TestPy:
 
     @pytest.mark.parametrize(
         ("body", "message", "line"),
-        [
-            ("def run():\n    return nope\n", "NameError: name 'nope' is not defined; line 3\n\n---\n", 3),
-            ("def run():\n    return f()\ndef f():\n    raise ValueError('x')\n", "ValueError: x; line 5", 5),
-            ("def run(:\n", "SyntaxError: invalid syntax", 2),
-            ("import sys\ndef run():\n    sys.exit(3)\n", "SystemExit: 3; line 4", 4),
-            ("import no_such_module_anywhere\n", "ModuleNotFoundError: No module named", 2),
-            ("def run():\n    raise KeyError\n", "KeyError; line 3", 3),
-            ("x = 1\n", "the py renderer needs a function run() that returns the data", 1),
-        ],
+        TABLES["errors"],
     )
     def test_errors(self, body, message, line):
         with pytest.raises(RenderError) as caught:

@@ -5,10 +5,13 @@ import logging
 import pytest
 from memory_files import MemoryFileClient
 from record_answers import DATA, LIST, recorded
+from tables import beside
 
 from asyncstate.errors import RenderError
 from asyncstate.render import render_jinja
 from asyncstate.render.context import RenderContext
+
+TABLES = beside(__file__)
 
 
 def render(template):
@@ -39,18 +42,7 @@ def test_filters_print_what_salt_prints(template, text):
 
 @pytest.mark.parametrize(
     ("template", "text"),
-    [
-        ("{% load_yaml as x %}\na: 1\nb: [x, {{ n }}]\nc: 0644\n{% endload %}{{ x }}", "{'a': 1, 'b': ['x', 'None'], 'c': 644}"),
-        ('{% load_json as x %}{"a": [1, {{ zoo.zebra }}]}{% endload %}{{ x.a }}', "[1, 1]"),
-        ("{% load_text as x %} hi {{ txt }}{% endload %}[{{ x }}]", "[ hi a\nb]"),
-        ("{% load_yaml as x %}{% endload %}{{ x }}", "None"),
-        ("{% for i in [7, 8] %}{% load_yaml as x %}v: {{ i }}{{ loop.index }}{% endload %}{{ x.v }},{% endfor %}", "71,82,"),
-        ("{% set q = 3 %}{% load_yaml as x %}{% set q = 4 %}v: {{ q }}{% endload %}{{ x.v }}{{ q }}", "43"),
-        ("{% macro m(a) %}{% load_yaml as x %}v: {{ a }}{% endload %}{{ x.v }}{% endmacro %}{{ m(5) }}", "5"),
-        ("{% set ns = namespace() %}{% load_yaml as ns.x %}a: 1{% endload %}{{ ns.x }}", "{'a': 1}"),
-        ("{% profile as 'x' %}{{ 1 }}{% set z = 5 %}{% endprofile %}{{ z }}", "15"),
-        ("{% profile as 'x' %}{% profile as 'y' %}{{ 1 }}{% endprofile %}{% endprofile %}", "1"),
-    ],
+    TABLES["tags"],
 )  # fmt: skip
 def test_tags(template, text):
     assert render(template) == text

@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import beside
 
 from asyncstate.render.source_lines import SourceLines
+
+TABLES = beside(__file__)
 
 
 def lines(source, rendered):
@@ -14,17 +17,7 @@ def lines(source, rendered):
 
 @pytest.mark.parametrize(
     ("source", "rendered", "expected"),
-    [
-        ("a\nb\n", "a\nb\n", [1, 2]),
-        ("{% set x = 1 %}\na: 1\n{# note\n over lines #}\nb: 2\n", "\na: 1\n\nb: 2\n", [0, 2, 2, 5]),
-        ("{% for i in l %}\n{{ i }}:\n  pkg.installed\n{% endfor %}\nlast:\n", "\nx:\n  pkg.installed\n\ny:\n  pkg.installed\n\nlast:\n",
-         [0, 2, 3, 3, 2, 3, 3, 5]),
-        ("v_{{ n }}_{{ m }}:\nw_{{ n }}:\n", "w_1:\nv_1_2:\nw_3:\n", [2, 1, 2]),
-        ("a:\n  x: 1\n{% if c %}\nb:\n{% endif %}\n  x: 1\n", "a:\n  x: 1\n\nb:\n  x: 1\n", [1, 2, 2, 4, 6]),
-        ("{%- if a\n   and b %}\nyes:\n{%- endif %}\n", "\nyes:\n", [0, 3]),
-        ("{{ everything }}\n", "anything\n", [0]),
-        ("x: {{ a }}{# ? #}\n", "x: (1|2)*\n", [1]),
-    ],
+    TABLES["lines are found"],
 )  # fmt: skip
 def test_lines_are_found(source, rendered, expected):
     assert lines(source, rendered) == expected

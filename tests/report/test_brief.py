@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import beside
 
 from asyncstate.model.forecast import Foretold
 from asyncstate.model.result import RunReport
@@ -10,6 +11,8 @@ from asyncstate.report.brief import brief_lines, short_changes
 from asyncstate.report.columns import cells, cut_within
 from asyncstate.report.human import Style
 from asyncstate.report.terminal import COLOURED, clean
+
+TABLES = beside(__file__)
 
 DIFF = "--- /etc/a\n+++ /etc/a\n@@ -1,2 +1,3 @@\n-- an SQL comment\n+x\n+y\n z\n"
 
@@ -57,21 +60,10 @@ ROWS = {
 @pytest.mark.feature("F155")
 def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
     held = {"service_|-nginx_|-nginx_|-running": "requires cmd: broken, which failed"}
-    assert shown(ROWS, places={"cmd_|-broken_|-make\nmore_|-run": "/srv/web.sls:3"}, held=held) == [
-        "changed    13.0 s  file.managed     conf (/etc/web.conf)  +2 -1, mode 0600",
-        "changed    13.0 s  pkg.installed    nginx                 1.18 → 1.22",
-        "failed     13.0 s  cmd.run          broken (make …)",
-        '    Command "make',
-        '    more" run',
-        "    exit code 2",
-        "    stderr:",
-        "      no rule",
-        "      to make it",
-        "    at /srv/web.sls:3",
-        "held back          service.running  nginx                 requires cmd: broken, which failed",
-        "",
-        "5 states in 1 min 23 s: 1 failed, 1 held back, 2 changed, 1 as wanted",
-    ]
+    assert (
+        shown(ROWS, places={"cmd_|-broken_|-make\nmore_|-run": "/srv/web.sls:3"}, held=held)
+        == TABLES["a line for each state that is not as wanted and failures whole"]
+    )
 
 
 def test_what_no_plan_explains_says_itself_why_it_was_held_back():
@@ -130,13 +122,7 @@ def test_no_line_of_a_state_is_wider_than_the_terminal(width):
 def test_what_is_as_wanted_is_shown_on_request_and_where_it_warns():
     rows = {"test_|-a_|-a_|-nop": row(comment=""), "test_|-b_|-b_|-nop": row(warnings=["old\nvery old"])}
     assert [line.split("  ")[0] for line in shown(rows, verbose=True)[:2]] == ["as wanted"] * 2
-    assert shown(rows) == [
-        "as wanted  13.0 s  test.nop  b  All right",
-        "    Warning: old",
-        "    very old",
-        "",
-        "2 states in 1 min 23 s: 2 as wanted, 1 warning",
-    ]
+    assert shown(rows) == TABLES["what is as wanted is shown on request and where it warns"]
 
 
 def test_a_host_of_several_of_which_nothing_is_to_be_said_is_one_line():
@@ -153,14 +139,7 @@ def test_a_dry_run_has_words_of_its_own():
         "c_|-c_|-c_|-x": row(__state_ran__=False),
     }
     foretold = dict(zip(rows, Foretold, strict=True))
-    assert shown(rows, foretold=foretold, test=True) == [
-        "to change       13.0 s  a.x  a  1 → 2",
-        "triggered       13.0 s  b.x  b  would run",
-        "cannot be told          c.x  c  depends on changes that a dry run cannot see",
-        "",
-        "3 states in 1 min 23 s",
-        "Dry run: 1 to change, 1 triggered, 1 cannot be told; nothing was changed.",
-    ]
+    assert shown(rows, foretold=foretold, test=True) == TABLES["a dry run has words of its own"]
 
 
 @pytest.mark.parametrize(

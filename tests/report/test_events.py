@@ -8,6 +8,7 @@ import re
 import pytest
 from msgspec import structs
 from plans import PlanBuilder
+from tables import beside
 
 from asyncstate.model.event import (
     ChunkFinished,
@@ -26,6 +27,8 @@ from asyncstate.report.jsonl import JsonLines
 from asyncstate.report.profile import Profile, profile_lines
 from asyncstate.report.progress import LiveProgress, PlainProgress, RunTally
 from asyncstate.report.terminal import without_control
+
+TABLES = beside(__file__)
 
 
 def tag(name):
@@ -117,14 +120,7 @@ def test_plain_progress_is_a_line_for_each_state_that_did_something():
     held = {"name": "c", "result": False, "changes": {}, "comment": "", "duration": 0.0, "__state_ran__": False}
     script.add(ChunkFinished, 0.5, tag=tag("c"), row=held, why="fail").end(0.6)
     script.play(PlainProgress(stream))
-    assert stream.getvalue().splitlines() == [
-        "[ 1/12] changed   test.nop: a (12 ms)",
-        "[ 1/12] retry     test.nop: b: attempt 1 failed, again in 2.0 s",
-        "[ 1/12] running   test.nop: b (for 30.0 s)",
-        "[ 1/12] note      test.nop: b: odd",
-        "[ 3/12] failed    test.nop: b (12 ms)",
-        "[ 4/12] held back test.nop: c",
-    ]
+    assert stream.getvalue().splitlines() == TABLES["plain progress is a line for each state that did something"]
 
 
 def test_plain_progress_names_the_requisite_that_holds_a_state_back():
@@ -351,12 +347,7 @@ def test_a_profile_begins_with_the_start_of_its_process():
 
 @pytest.mark.parametrize(
     ("phase", "said"),
-    [
-        (("grains", "", 0.3), "grains: 23 % of the whole time. Look for slow grains of your own."),
-        (("pillar", "", 3.0), "pillar: 75 % of the whole time. Look for slow pillar files and external pillars."),
-        (("pillar", "", 0.2), None),
-        (("compile", "", 3.0), None),
-    ],
+    TABLES["a profile says which phase takes much"],
 )
 def test_a_profile_says_which_phase_takes_much(phase, said):
     what, name, seconds = phase
@@ -382,14 +373,4 @@ def test_a_profile_names_the_work_before_the_run_and_the_functions():
     profile = Profile()
     script.end(4.0).play(profile)
     lines = list(profile_lines(profile))
-    assert lines[: lines.index("Slowest states")] == [
-        "Before the run: 1.6 s",
-        "     20 ms  grains",
-        "    100 ms  pillar; 40 ms to render 1 file: top 40 ms",
-        "     1.5 s  compile; 1.0 s to render 5 files: web.part4 400 ms, web.part3 300 ms, web.part2 200 ms",
-        "",
-        "Functions",
-        "     3.0 s  test.nop, 2 states",
-        "      0 ms  file.managed, 1 state",
-        "",
-    ]
+    assert lines[: lines.index("Slowest states")] == TABLES["a profile names the work before the run and the functions"]

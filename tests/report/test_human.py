@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import pytest
 from record_answers import read, recorded
+from tables import beside
 
 from asyncstate.errors import Issue
 from asyncstate.model.result import RunReport
 from asyncstate.report.human import FORMS, Style, report_lines, row_lines
 from asyncstate.report.terminal import COLOURED, without_control
+
+TABLES = beside(__file__)
 
 TAG = "file_|-web_conf_|-/etc/web.conf_|-managed"
 
@@ -68,13 +71,7 @@ def test_a_table_of_ones_own(layout, line):
 @pytest.mark.feature("F155")
 @pytest.mark.parametrize(
     ("form", "clean", "changed", "failed", "differs"),
-    [
-        ("full", "full", "full", "full", "full"),
-        ("terse", "terse", "terse", "terse", "terse"),
-        ("mixed", "terse", "terse", "full", "terse"),
-        ("changes", "terse", "full", "full", "full"),
-        ("filter", "full", "full", "full", "full"),
-    ],
+    TABLES["forms"],
 )
 def test_forms(form, clean, changed, failed, differs):
     rows = {
@@ -150,13 +147,7 @@ def test_a_long_report_names_at_its_end_what_failed_of_itself():
     style = Style(state_output="terse", places={"test_|-culprit_|-culprit_|-nop": "/web.sls:3"}, held=held)
     lines = list(report_lines(RunReport(rows=rows), style))
     at = lines.index("Failed:")
-    assert lines[at + 1 : at + 6] == [
-        "    test.nop: culprit  at /web.sls:3",
-        "Held back:",
-        "    test.nop: victim  requires test: culprit, which failed",
-        "",
-        "Summary for local",
-    ]
+    assert lines[at + 1 : at + 6] == TABLES["a long report names at its end what failed of itself"]
     del rows["test_|-id0_|-id0_|-nop"]
     assert "Failed:" not in list(report_lines(RunReport(rows=rows), style))
 
@@ -164,18 +155,7 @@ def test_a_long_report_names_at_its_end_what_failed_of_itself():
 def test_the_report_is_host_rows_and_summary():
     report = RunReport(rows={TAG: row(changes={"a": 1})}, wall_ms=2.0, busy_ms=1.5, warnings=(Issue("odd"),))
     lines = list(report_lines(report, Style(state_output="terse", state_output_profile=False)))
-    assert lines == [
-        "local:",
-        "  Name: /etc/web.conf - Function: file.managed - Result: Changed",
-        "",
-        "Summary for local",
-        "------------",
-        "Succeeded: 1 (changed=1)",
-        "Failed:    0",
-        "Warnings:  1",
-        "------------",
-        "Total states run:     1",
-    ]
+    assert lines == TABLES["the report is host rows and summary"]
 
 
 def test_the_rows_of_other_hosts_are_rows():

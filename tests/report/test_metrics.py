@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from tables import beside
+
 from asyncstate.model.result import HostResult, RunReport
 from asyncstate.report.metrics import metrics_text
+
+TABLES = beside(__file__)
 
 
 def values(text):
@@ -21,18 +25,9 @@ def test_a_run_in_numbers():
         "saved": row(False),
     }
     report = RunReport(rows=rows, handled=("saved",), not_started=("x", "y"), wall_ms=1500.0)
-    assert values(metrics_text([HostResult(report=report)], 2, 1700000000.25, success=False)) == {
-        "asyncstate_exit_code": "2",
-        "asyncstate_success": "0",
-        "asyncstate_end_timestamp_seconds": "1700000000.250",
-        'asyncstate_states{outcome="unchanged"}': "2",
-        'asyncstate_states{outcome="changed"}': "1",
-        'asyncstate_states{outcome="failed"}': "1",
-        'asyncstate_states{outcome="held_back"}': "1",
-        'asyncstate_states{outcome="not_started"}': "2",
-        "asyncstate_test": "0",
-        "asyncstate_duration_seconds": "1.500",
-    }
+    assert (
+        values(metrics_text([HostResult(report=report)], 2, 1700000000.25, success=False)) == TABLES["a run in numbers"]
+    )
 
 
 def test_a_dry_run_counts_what_would_change():

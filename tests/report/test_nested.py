@@ -3,10 +3,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from record_answers import read, recorded
-from tables import rows
+from tables import beside, rows
 
 from asyncstate.report.nested import diff_lines, is_diff, nested_lines
 from asyncstate.report.terminal import COLOURED, without_control
+
+TABLES = beside(__file__)
 
 
 @rows(("data", "lines"), recorded("nested").items())
@@ -16,13 +18,7 @@ def test_the_lines_are_salts(data, lines):
 
 
 def test_bytes_and_sets():
-    assert list(nested_lines({"raw": b"a\xff", "some": {"y", "x"}})) == [
-        "raw:",
-        "    a\\xff",
-        "some:",
-        "    - x",
-        "    - y",
-    ]
+    assert list(nested_lines({"raw": b"a\xff", "some": {"y", "x"}})) == TABLES["bytes and sets"]
 
 
 def test_the_empty_lines_that_some_states_put_into_a_diff_are_not_shown():
@@ -34,14 +30,7 @@ def test_the_empty_lines_that_some_states_put_into_a_diff_are_not_shown():
 def test_diffs_are_coloured_by_line():
     diff = "--- old\n+++ new\n@@ -1 +1 @@\n-a\n+b\n c\n"
     assert is_diff(diff)
-    assert list(map(without_control, nested_lines(diff, 2, COLOURED))) == [
-        "  \x1b[1m--- old\x1b[0m",
-        "  \x1b[1m+++ new\x1b[0m",
-        "  \x1b[36m@@ -1 +1 @@\x1b[0m",
-        "  \x1b[31m-a\x1b[0m",
-        "  \x1b[32m+b\x1b[0m",
-        "   c",
-    ]
+    assert list(map(without_control, nested_lines(diff, 2, COLOURED))) == TABLES["diffs are coloured by line"]
 
 
 _values = st.recursive(

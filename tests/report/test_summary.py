@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from tables import beside
 
 from asyncstate.model.forecast import Foretold
 from asyncstate.model.result import RunReport
 from asyncstate.report.summary import applied_lines, closing_lines, describe_tag, summary_lines
+
+TABLES = beside(__file__)
 
 
 def row(result=True, changes=None, **more):
@@ -23,17 +26,7 @@ def summary(rows, foretold=None, **fields):
 @pytest.mark.feature("F154")
 def test_counts_stand_in_columns():
     rows = [row(), row(changes={"a": 1}), row(None, {"a": 1}), row(False), row(warnings=["w"])]
-    assert summary(rows, busy_ms=4500.0, wall_ms=1500.0, concurrency=4) == [
-        "Summary for local",
-        "------------",
-        "Succeeded: 4 (unchanged=1, changed=2)",
-        "Failed:    1",
-        "Warnings:  1",
-        "------------",
-        "Total states run:     5",
-        "Total run time:     4.5 s",
-        "Wall time:          1.5 s (3.0x, 4 at once)",
-    ]
+    assert summary(rows, busy_ms=4500.0, wall_ms=1500.0, concurrency=4) == TABLES["counts stand in columns"]
 
 
 def test_columns_grow_with_the_numbers():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from tables import beside
 
 from asyncstate.errors import Issue
 from asyncstate.report.issues import issue_lines, warning_lines
@@ -15,21 +16,12 @@ from asyncstate.report.terminal import (
     without_control,
 )
 
+TABLES = beside(__file__)
+
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [
-        (0, "0 ms"),
-        (0.0123, "12 ms"),
-        (0.9996, "1.0 s"),
-        (59.94, "59.9 s"),
-        (59.96, "1 min"),
-        (125, "2 min 5 s"),
-        (3599.9, "1 h"),
-        (3725, "1 h 2 min"),
-        (86399.9, "1 d"),
-        (90000, "1 d 1 h"),
-    ],
+    TABLES["short time"],
 )
 def test_short_time(seconds, text):
     assert short_time(seconds) == text
@@ -60,16 +52,7 @@ def test_clean_keeps_text_and_spells_out_control_characters():
 
 def test_compile_errors_have_place_and_hint():
     issues = [Issue("Rendering SLS 'base:web' failed: x\ny\n", "/srv/web.sls", 3, "did you mean z?"), Issue("other")]
-    assert list(issue_lines(issues)) == [
-        "    Data failed to compile:",
-        "----------",
-        "    Rendering SLS 'base:web' failed: x",
-        "    y",
-        "      at /srv/web.sls:3",
-        "      did you mean z?",
-        "----------",
-        "    other",
-    ]
+    assert list(issue_lines(issues)) == TABLES["compile errors have place and hint"]
 
 
 def test_warnings_are_marked_by_a_word():

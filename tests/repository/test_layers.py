@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 from import_graph import TREES, circles, import_graph, parsed, sources
+from tables import beside
+
+TABLES = beside(__file__)
 
 PLUGINS_MAY_IMPORT = (
     "data",
@@ -251,80 +254,7 @@ def test_what_is_temporary_is_noted(checkout):
     assert found == set()
 
 
-PAST_THE_DOOR = {
-    "asyncstate/_code_pack.py": "files of our own package, read before anything is imported",
-    "asyncstate/extras/borrow/": "Salt and its interpreter, looked at by their trust, and /dev/null",
-    "asyncstate/process/": "/proc",
-    "asyncstate/residue.py": "private folders of ours, by names of ours",
-    "asyncstate/render/jinja_time.py": "/proc",
-    "asyncstate/prefetch.py": "private folders of ours, by names of ours",
-    "asyncstate/journal/": "the state directory, by its trust, and private files of ours",
-    "asyncstate/render/kept.py": "the cache directory, looked at by its trust",
-    "asyncstate/guard/lock.py": "the cache directory, and /proc",
-    "asyncstate/guard/durability.py": "opened to be synced, never read",
-    "asyncstate/testing/": "folders that a test made",
-    "asyncstate/cli/": "what the operator names on the command line, and /dev/null",
-    "asyncstate/extend.py": "files of our own package",
-    "asyncstate/extras/analyse/commands/": "what the operator names on the command line",
-    "asyncstate/extras/manual/commands/": "what the operator names on the command line",
-    "asyncstate/extras/completion/": "what the operator names on the command line",
-    "asyncstate/extras/dropin/": "what the operator names on the command line",
-    "asyncstate/extras/fleet/commands/": "what the operator names on the command line",
-    "asyncstate/extras/proof/commands/": "what the operator names on the command line",
-    "asyncstate/config/": "the folder of the configuration, looked at by its trust",
-    "asyncstate/load/": "plugin folders, looked at by their trust",
-    "asyncstate/salt_compat.py": "names only, of Salt's files",
-    "asyncstate/extras/namespace/": "Salt's own functions for plugins of trees",
-    "asyncstate/data/packages/": "files of our own package",
-    "asyncstate/data/host.py": "Salt's filters list what a template names",
-    "asyncstate/extras/manual/codes.py": "files of our own package",
-    "asyncstate/extras/manual/entries.py": "files of our own package",
-    "asyncstate/extras/manual/function.py": "plugins that were loaded",
-    "asyncstate/extras/picture/html.py": "files of our own package",
-    "asyncstate/extras/manual/language.py": "files of our own package",
-    "asyncstate/extras/manual/schemas.py": "the meanings of options, beside it",
-    "asyncstate/extras/proof/shake/": "throw-away roots, after all that ran in them has ended, and this Python",
-    "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
-    "asyncstate/sources/grains_hardware.py": "/sys",
-    "asyncstate/sources/held.py": "what is read goes through the door; copies lie in a private folder of ours",
-    "asyncstate/sources/machine.py": "what links say, to know names; /proc, /sys and /etc",
-    "asyncstate/extras/proof/trace/following.py": "temporary files of ours, and /proc",
-    "asyncstate/extras/proof/trace/witness.py": "/proc",
-    "modules/_account_files.py": "the lock of the account files in /etc",
-    "modules/_init_system.py": "/etc",
-    "modules/_interfaces.py": "/sys",
-    "modules/_routes.py": "/proc",
-    "modules/_zoneinfo.py": "/etc/localtime and /etc/timezone",
-    "modules/alternatives.py": "/etc/alternatives",
-    "modules/aptpkg/": "/etc/apt, and private folders of ours",
-    "asyncstate/extras/fleet/ssh/bundle.py": "files of this program and of the packages that it needs",
-    "asyncstate/extras/fleet/ssh/operator_side.py": "the file roots, which the operator names",
-    "asyncstate/extras/fleet/ssh/loader.py": "private folders of ours, before there is a door: nothing is imported there",
-    "asyncstate/extras/fleet/ssh/roster.py": "the roster, and the keys that it names",
-    "asyncstate/extras/fleet/ssh/runner.py": "/dev/null",
-    "asyncstate/extras/fleet/ssh/tree.py": "private folders of ours",
-    "asyncstate/extras/fleet/nats/folder.py": "the server's folder, which nobody else can change",
-    "asyncstate/extras/fleet/nats/server.py": "the same",
-    "modules/cmd/": "temporary files of ours, and /etc/shells",
-    "modules/debconf.py": "a temporary file of ours",
-    "modules/file/paths.py": "names only, for file.is_link with nostat",
-    "modules/file/sources.py": "a temporary file of ours",
-    "modules/_mount_facts.py": "/proc, and the modules of the kernel",
-    "modules/git/": "a temporary file of ours; git itself keeps out of users' folders",
-    "modules/linux_sysctl.py": "/proc",
-    "modules/mount.py": "the cache directory",
-    "modules/pacmanpkg.py": "folders of the package manager",
-    "modules/pip/": "temporary folders of ours; pip itself keeps out of users' folders",
-    "modules/ps.py": "/proc",
-    "modules/runit.py": "names only, of root's service folders",
-    "modules/ssh/pairs.py": "temporary files of ours",
-    "modules/status.py": "/proc",
-    "modules/supervisord_service.py": "names only, in /etc",
-    "modules/system.py": "/etc",
-    "modules/systemd_service.py": "folders of systemd",
-    "modules/user.py": "/etc",
-    "states/mount/": "the links of /dev",
-}
+PAST_THE_DOOR = TABLES["past the door"]
 """Where files are touched by other means than `asyncstate.filesystem`, and why nobody can lead that astray."""
 
 _OF_OS = {

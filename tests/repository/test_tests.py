@@ -8,7 +8,9 @@ import tomllib
 
 import pytest
 from coverage import Coverage
-from tables import rows
+from tables import beside, rows
+
+TABLES = beside(__file__)
 
 DIFF = re.compile(r"```diff\n(.+?)```", re.DOTALL)
 APART = {"support", "recorded", "mutation", "typing"}
@@ -118,22 +120,7 @@ def test_a_test_that_says_what_salt_does_has_it_from_salt(checkout):
 
 @pytest.mark.parametrize(
     ("sentence", "claims"),
-    [
-        ("The comment is empty, as in Salt.", True),
-        ("Salt returns None here.", True),
-        ("these are Salt's words", True),
-        ("Unlike Salt, the row has all names.", True),
-        ("def test_errors_are_salts_or_better(text):", True),
-        ("def test_mistakes_in_salts_words(text):", True),
-        ("def test_what_salt_swallows_is_warned_of(text):", True),
-        ("which has no effect (nor has it in Salt)", True),
-        ("def test_keywords_of_salts_command_line(run):", False),
-        ("salt['test.ping']() has no answer", False),
-        ("# Salt loses the last character, and so do we", True),
-        ("salt-call prints it at the end", True),
-        ("salt-call says no", False),
-        ("Salt's own modules are borrowed", False),
-    ],
+    TABLES["what counts as such a sentence"],
 )
 def test_what_counts_as_such_a_sentence(sentence, claims):
     assert bool(CLAIM.search(sentence)) is claims

@@ -7,8 +7,11 @@ import pwd
 import uuid
 
 import pytest
+from tables import beside
 
 from asyncstate.errors import CommandExecutionError, InvocationError
+
+TABLES = beside(__file__)
 
 pytestmark = pytest.mark.server
 
@@ -42,14 +45,7 @@ def test_a_user_is_created_once(postgres, fresh):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"createdb": True},
-        {"superuser": True, "replication": True},
-        {"inherit": False},
-        {"login": False},
-        {"createroles": True},
-        {"valid_until": "2030-05-06 07:08:09"},
-    ],
+    TABLES["attributes of a role are changed once"],
 )
 def test_attributes_of_a_role_are_changed_once(postgres, fresh, change):
     name = fresh("ada")
@@ -273,21 +269,7 @@ def test_an_extension(postgres, fresh):
     assert row["comment"].startswith("Failed to install extension no such thing\nextension no such thing is not avail")
 
 
-PRIVILEGES = [
-    ("t", "table", {"privileges": ["SELECT", "insert"]}),
-    ("t", "table", {"privileges": ["ALL"]}),
-    ("t", "table", {"privileges": ["SELECT"], "grant_option": True}),
-    ("ALL", "table", {"privileges": ["SELECT"]}),
-    ("v", "table", {"privileges": ["SELECT"]}),
-    ("s", "sequence", {"privileges": ["USAGE", "SELECT"]}),
-    ("all", "sequence", {"privileges": ["ALL"]}),
-    ("f(integer, text)", "function", {"privileges": ["EXECUTE"]}),
-    ("in a", "table", {"privileges": ["DELETE"], "prepend": "a"}),
-    ("g(integer)", "function", {"privileges": ["ALL"], "prepend": "a"}),
-    ("a", "schema", {"privileges": ["USAGE"]}),
-    ("pg_default", "tablespace", {"privileges": ["CREATE"]}),
-    ("plpgsql", "language", {"privileges": ["USAGE"]}),
-]
+PRIVILEGES = TABLES["privileges"]
 
 
 @pytest.fixture
@@ -355,15 +337,7 @@ def test_membership_is_a_privilege(postgres, fresh):
 
 @pytest.mark.parametrize(
     ("arguments", "comment"),
-    [
-        ({"object_type": "tabel"}, "Invalid object_type: tabel provided"),
-        (
-            {"object_type": "table", "privileges": ["EXECUTE"]},
-            "Invalid privilege(s): EXECUTE provided for object table",
-        ),
-        ({"object_type": "group", "privileges": ["ALL"]}, "The privileges option should not be set"),
-        ({"object_type": "function", "privileges": ["EXECUTE"]}, "is no function: expected its name"),
-    ],
+    TABLES["wrong privileges are a failed row"],
 )
 def test_wrong_privileges_are_a_failed_row(postgres, arguments, comment):
     row = postgres.state("postgres_privileges.present", name="ada", object_name="x; DROP TABLE t", **arguments)

@@ -10,6 +10,9 @@ import time
 import pytest
 import sshd
 from networks import Networks
+from tables import beside
+
+TABLES = beside(__file__)
 
 pytestmark = [
     pytest.mark.server,
@@ -207,19 +210,7 @@ def test_a_network_that_drops_everything_loses_the_host_and_leaves_nothing_there
 )
 @pytest.mark.parametrize(
     ("rule", "entry", "words"),
-    [
-        ("ALL=(ALL) NOPASSWD: ALL", "sudo: True", ""),
-        ("ALL=(ALL) ALL", "sudo: True, passwd: right", ""),
-        ("ALL=(ALL) NOPASSWD: ALL", "sudo: True, sudo_user: nobody", "Name a folder as minion_opts: {cachedir: "),
-        (
-            "ALL=(ALL) NOPASSWD: ALL",
-            "sudo: True, sudo_user: nobody, minion_opts: {cachedir: /var/tmp/lock}",
-            "nobody",
-        ),
-        ("ALL=(ALL) ALL", "sudo: True", "sudo asks for a password: give it as passwd in the roster"),
-        ("ALL=(ALL) ALL", "sudo: True, passwd: wrong", "sudo refuses the password (passwd of the roster)"),
-        ("ALL=(root) /bin/true", "sudo: True, passwd: right", "sudoers does not let deploy run /bin/sh as root"),
-    ],
+    TABLES["real sudo"],
 )
 def test_real_sudo(made_of, tmp_path, rule, entry, words):
     mounts = sshd.sudo_setup(tmp_path / "db1", rule, "right")

@@ -2,10 +2,13 @@ import os
 
 import pytest
 from memory_files import MemoryFileClient
+from tables import beside
 
 from asyncstate.data.urls import parse_salt_url
 from asyncstate.errors import RenderError
 from asyncstate.sources.fileclient import LocalFileClient, SlsFile
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -27,20 +30,10 @@ def client(tree):
 
 @pytest.mark.parametrize(
     ("url", "expected"),
-    [
-        ("salt://p/q.conf", ("p/q.conf", None)),
-        ("salt:///p/q.conf", ("p/q.conf", None)),
-        ("salt://p?saltenv=dev", ("p", "dev")),
-        ("salt://p?env=dev", ("p", None)),
-        ("salt://p?saltenv=", ("p", None)),
-        ("salt://|p?q", ("p?q", None)),
-        ("salt://a?b&c", ("a?b&c", None)),
-        ("/etc/hosts", ("/etc/hosts", None)),
-        ("https://x/y?saltenv=z", ("https://x/y?saltenv=z", None)),
-    ],
+    TABLES["parse salt url"],
 )
 def test_parse_salt_url(url, expected):
-    assert parse_salt_url(url) == expected
+    assert [*parse_salt_url(url)] == expected
 
 
 def test_the_first_root_wins(client, tree):

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from installed_salt import Site, installed_salt
 from record_answers import recorded
+from tables import beside
 
 from asyncstate.errors import ConfigError
 from asyncstate.sources import grains_hardware, grains_os
 from asyncstate.sources.grains import core_grains, gather, load_grains_file
 from asyncstate.sources.machine import which
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -60,38 +63,7 @@ def _seconds(function):
     return time.thread_time() - start
 
 
-DISTRIBUTIONS = [
-    ('NAME="Debian GNU/Linux"\nID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm',
-     ("Debian", "Debian", "Debian GNU/Linux", "12", "bookworm", "Debian-12", 12)),
-    ('NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"\nVERSION_CODENAME=jammy',
-     ("Ubuntu", "Debian", "Ubuntu", "22.04", "jammy", "Ubuntu-22.04", 22)),
-    ('NAME="Rocky Linux"\nID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION="9.3 (Blue Onyx)"\nVERSION_ID="9.3"',
-     ("Rocky", "RedHat", "Rocky Linux", "9.3", "Blue Onyx", "Rocky Linux-9", 9)),
-    ('NAME="AlmaLinux"\nID="almalinux"\nVERSION="8.9 (Midnight Oncilla)"\nVERSION_ID="8.9"',
-     ("AlmaLinux", "RedHat", "AlmaLinux", "8.9", "Midnight Oncilla", "AlmaLinux-8", 8)),
-    ('NAME="Red Hat Enterprise Linux"\nID="rhel"\nID_LIKE="fedora"\nVERSION="8.6 (Ootpa)"\nVERSION_ID="8.6"',
-     ("RedHat", "RedHat", "Red Hat Enterprise Linux", "8.6", "Ootpa", "Red Hat Enterprise Linux-8", 8)),
-    ('NAME="Fedora Linux"\nID=fedora\nVERSION_ID=39\nVERSION_CODENAME=""\nPRETTY_NAME="Fedora Linux 39"',
-     ("Fedora", "RedHat", "Fedora Linux", "39", None, "Fedora Linux-39", 39)),
-    ('NAME="Amazon Linux"\nID="amzn"\nID_LIKE="fedora"\nVERSION_ID="2023"\nPRETTY_NAME="Amazon Linux 2023"',
-     ("Amazon", "RedHat", "Amazon Linux", "2023", "Amazon Linux 2023", "Amazon Linux-2023", 2023)),
-    ('NAME="Oracle Linux Server"\nID="ol"\nID_LIKE="fedora"\nVERSION_ID="8.8"\nPRETTY_NAME="Oracle Linux Server 8.8"',
-     ("OEL", "RedHat", "Oracle Linux Server", "8.8", "Oracle Linux Server 8.8", "Oracle Linux Server-8", 8)),
-    ('NAME="openSUSE Leap"\nID="opensuse-leap"\nVERSION_ID="15.5"\nCPE_NAME="cpe:/o:opensuse:leap:15.5"\nPRETTY_NAME="openSUSE Leap 15.5"',
-     ("SUSE", "Suse", "Leap", "15.5", "openSUSE Leap 15.5", "Leap-15", 15)),
-    ('NAME="SLES"\nID="sles"\nID_LIKE="suse"\nVERSION_ID="15.4"\nCPE_NAME="cpe:2.3:o:suse:sles:15.4"\nPRETTY_NAME="SLES 15 SP4"',
-     ("SUSE", "Suse", "SLES", "15.4", "SLES 15 SP4", "SLES-15", 15)),
-    ('NAME="Arch Linux"\nID=arch\nPRETTY_NAME="Arch Linux"\nBUILD_ID=rolling',
-     ("Arch", "Arch", "Arch Linux", "rolling", "Arch Linux", "Arch Linux-rolling", None)),
-    ('NAME="Alpine Linux"\nID=alpine\nVERSION_ID=3.19.0\nPRETTY_NAME="Alpine Linux v3.19"',
-     ("Alpine", "Alpine", "Alpine Linux", "3.19.0", "Alpine Linux v3.19", "Alpine Linux-3", 3)),
-    ("NAME=Gentoo\nID=gentoo\nPRETTY_NAME='Gentoo Linux'\nVERSION_ID='2.14'", ("Gentoo", "Gentoo", "Gentoo", "2.14", "Gentoo Linux", "Gentoo-2", 2)),
-    ('NAME="Linux Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\nVERSION_ID="21.2"\nVERSION_CODENAME=victoria',
-     ("Mint", "Debian", "Linux Mint", "21.2", "victoria", "Linux Mint-21", 21)),
-    ('NAME="Pop!_OS"\nID=pop\nID_LIKE="ubuntu debian"\nVERSION_ID="22.04"\nVERSION_CODENAME=jammy',
-     ("Pop", "Debian", "Pop!_OS", "22.04", "jammy", "Pop!_OS-22.04", 22)),
-    ('NAME="Homemade"\nID=homemade\nID_LIKE=debian\nVERSION_ID="1"', ("Homemade", "Debian", "Homemade", "1", None, "Homemade-1", 1)),
-]  # fmt: skip
+DISTRIBUTIONS = TABLES["distributions"]
 
 
 @pytest.mark.parametrize(("release", "expected"), DISTRIBUTIONS, ids=lambda value: value[0] if len(value) == 7 else "")
@@ -99,14 +71,16 @@ def test_distributions(system, release, expected):
     grains = grains_os.distribution_grains(system({"etc/os-release": release}))
     grains |= grains_os.release_grains(grains)
     names = ("os", "os_family", "osfullname", "osrelease", "oscodename", "osfinger", "osmajorrelease")
-    assert tuple(grains.get(name) for name in names) == expected
+    assert [grains.get(name) for name in names] == expected
 
 
 def test_lsb_release(system):
-    root = system({
-        "etc/os-release": 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"',
-        "etc/lsb-release": 'DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=22.04\nDISTRIB_DESCRIPTION="Ubuntu 22.04 LTS"\n',
-    })  # fmt: skip
+    root = system(
+        {
+            "etc/os-release": 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"',
+            "etc/lsb-release": 'DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=22.04\nDISTRIB_DESCRIPTION="Ubuntu 22.04 LTS"\n',
+        }
+    )
     grains = grains_os.distribution_grains(root)
     assert (grains["lsb_distrib_id"], grains["lsb_distrib_description"]) == ("Ubuntu", "Ubuntu 22.04 LTS")
 
@@ -117,10 +91,12 @@ def test_a_system_that_does_not_say_what_it_is(system):
 
 
 def test_centos_minor_release(system):
-    root = system({
-        "etc/os-release": 'NAME="CentOS Linux"\nID="centos"\nVERSION_ID="7"\nPRETTY_NAME="CentOS Linux 7 (Core)"',
-        "etc/centos-release": "CentOS Linux release 7.9.2009 (Core)\n",
-    })  # fmt: skip
+    root = system(
+        {
+            "etc/os-release": 'NAME="CentOS Linux"\nID="centos"\nVERSION_ID="7"\nPRETTY_NAME="CentOS Linux 7 (Core)"',
+            "etc/centos-release": "CentOS Linux release 7.9.2009 (Core)\n",
+        }
+    )
     assert grains_os.distribution_grains(root)["osrelease"] == "7.9"
 
 
@@ -134,44 +110,30 @@ def test_package_architecture(system):
 
 @pytest.mark.parametrize(
     ("files", "init"),
-    [
-        ({"run/systemd/system/x": ""}, "systemd"),
-        ({"proc/1/cmdline": "/usr/bin/dumb-init\0--\0x\0"}, "dumb-init"),
-        ({"proc/1/cmdline": "/tini\0--\0x\0"}, "tini"),
-        ({"proc/1/cmdline": "python3\0/usr/bin/supervisord\0"}, "supervisord"),
-        ({"proc/1/cmdline": "runit\0"}, "runit"),
-        ({"proc/1/cmdline": "python3\0-u\0/sbin/my_init\0"}, "runit"),
-        ({"proc/1/cmdline": "sleep\0infinity\0"}, "unknown"),
-        ({}, "unknown"),
-    ],
+    TABLES["init system"],
 )
 def test_init_system(system, files, init):
     assert grains_os.init_grains(system(files))["init"] == init
 
 
-CPUINFO = """processor\t: 0
-vendor_id\t: GenuineIntel
-model name\t: Intel(R) Xeon(R)
-flags\t\t: fpu hypervisor
-
-processor\t: 1
-vendor_id\t: GenuineIntel
-model name\t: Intel(R) Xeon(R)
-flags\t\t: fpu hypervisor
-"""
+CPUINFO = TABLES["cpuinfo"]
 
 
 def test_hardware(system):
-    root = system({
-        "proc/cpuinfo": CPUINFO,
-        "proc/meminfo": "MemTotal:  2097152 kB\nMemFree: 1 kB\nSwapTotal:  1024 kB\n",
-        "sys/class/dmi/id/sys_vendor": "Dell Inc.\n",
-        "sys/class/dmi/id/product_uuid": "ABC-1\n",
-        "proc/cmdline": "root=/dev/sda1 quiet a='b c'",
-    })  # fmt: skip
+    root = system(
+        {
+            "proc/cpuinfo": CPUINFO,
+            "proc/meminfo": "MemTotal:  2097152 kB\nMemFree: 1 kB\nSwapTotal:  1024 kB\n",
+            "sys/class/dmi/id/sys_vendor": "Dell Inc.\n",
+            "sys/class/dmi/id/product_uuid": "ABC-1\n",
+            "proc/cmdline": "root=/dev/sda1 quiet a='b c'",
+        }
+    )
     assert grains_hardware.cpu_grains(root) == {
-        "num_cpus": 2, "cpu_model": "Intel(R) Xeon(R)", "cpu_flags": ["fpu", "hypervisor"],
-    }  # fmt: skip
+        "num_cpus": 2,
+        "cpu_model": "Intel(R) Xeon(R)",
+        "cpu_flags": ["fpu", "hypervisor"],
+    }
     assert grains_hardware.memory_grains(root) == {"mem_total": 2048, "swap_total": 1}
     firmware = grains_hardware.firmware_grains(root)
     assert firmware == {"manufacturer": "Dell Inc.", "uuid": "abc-1", "efi": False, "efi-secure-boot": False}
@@ -200,40 +162,52 @@ def test_disks(system, tmp_path):
         ({"sys/class/dmi/id/sys_vendor": "VMware, Inc."}, "VMware", None),
         ({"sys/class/dmi/id/product_name": "VirtualBox"}, "VirtualBox", None),
         ({"sys/class/dmi/id/sys_vendor": "Amazon EC2"}, "Nitro", "Amazon EC2"),
-        ({"sys/class/dmi/id/sys_vendor": "Microsoft", "sys/class/dmi/id/product_name": "Virtual Machine"}, "VirtualPC", None),
+        (
+            {"sys/class/dmi/id/sys_vendor": "Microsoft", "sys/class/dmi/id/product_name": "Virtual Machine"},
+            "VirtualPC",
+            None,
+        ),
         ({"proc/xen/capabilities": "control_d\n"}, "xen", "Xen Dom0"),
         ({"proc/xen/capabilities": ""}, "xen", "Xen PV DomU"),
         ({"sys/bus/virtio/devices/virtio0": "", "proc/cpuinfo": CPUINFO}, "kvm", None),
         ({"proc/vz/veinfo": ""}, "openvzve", None),
     ],
-)  # fmt: skip
+)
 def test_virtual(system, files, virtual, subtype):
     grains = grains_hardware.virtual_grains(system(files))
     assert (grains["virtual"], grains.get("virtual_subtype")) == (virtual, subtype)
 
 
 def test_names_come_from_hosts(system):
-    root = system({
-        "etc/hosts": "127.0.0.1 localhost\n127.0.1.1 web1.example.com web1 # me\nfd00::9 web1.example.com\n\n",
-        "etc/machine-id": "abc\n",
-    })  # fmt: skip
+    root = system(
+        {
+            "etc/hosts": "127.0.0.1 localhost\n127.0.1.1 web1.example.com web1 # me\nfd00::9 web1.example.com\n\n",
+            "etc/machine-id": "abc\n",
+        }
+    )
     grains = grains_hardware.name_grains("web1", root)
     assert grains == {
-        "localhost": "web1", "fqdn": "web1.example.com", "host": "web1", "domain": "example.com", "fqdns": [],
+        "localhost": "web1",
+        "fqdn": "web1.example.com",
+        "host": "web1",
+        "domain": "example.com",
+        "fqdns": [],
         "machine_id": "abc",
-    }  # fmt: skip
+    }
     addresses = grains_hardware.address_grains("web1.example.com", root)
     assert (addresses["fqdn_ip4"], addresses["fqdn_ip6"]) == (["127.0.1.1"], ["fd00::9"])
     assert grains_hardware.name_grains("db.other.org", root)["domain"] == "other.org"
 
 
 def test_gateways_and_resolver(system):
-    root = system({
-        "proc/net/route": "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
-        "eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n",
-        "proc/net/ipv6_route": f"{'0' * 32} 00 {'0' * 32} 00 fd{'0' * 29}1 00000400 2 0 00000003 eth0\n",
-        "etc/resolv.conf": "# x\nnameserver 10.0.0.1\nnameserver fe80::1%eth0\nsearch a.example b.example\noptions ndots:2\n",
-    })  # fmt: skip
+    root = system(
+        {
+            "proc/net/route": "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+            "eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n",
+            "proc/net/ipv6_route": f"{'0' * 32} 00 {'0' * 32} 00 fd{'0' * 29}1 00000400 2 0 00000003 eth0\n",
+            "etc/resolv.conf": "# x\nnameserver 10.0.0.1\nnameserver fe80::1%eth0\nsearch a.example b.example\noptions ndots:2\n",
+        }
+    )
     grains = grains_hardware.address_grains("x", root)
     assert (grains["ip4_gw"], grains["ip6_gw"], grains["ip_gw"]) == ("192.0.2.1", "fd00::1", True)
     assert grains["dns"]["ip4_nameservers"] == ["10.0.0.1"]
@@ -356,21 +330,16 @@ def pci(slot, kind, vendor, device):
 
 
 def test_graphics_cards_are_named_as_lspci_names_them(system):
-    root = system({
-        **pci("0000:00:00.0", "0x060000", "0x8086", "0x1237"),
-        **pci("0000:01:00.0", "0x030000", "0x10de", "0x2684"),
-        **pci("0000:02:00.0", "0x120000", "0x1002", "0x2684"),
-        **pci("0000:03:00.0", "0x038000", "0x1234", "0x1111"),
-        "usr/share/misc/pci.ids": PCI_NAMES,
-    })  # fmt: skip
-    assert grains_hardware.gpu_grains(root) == {
-        "num_gpus": 3,
-        "gpus": [
-            {"vendor": "nvidia", "model": "AD102"},
-            {"vendor": "amd", "model": "Device 2684"},
-            {"vendor": "unknown", "model": "Device 1111"},
-        ],
-    }
+    root = system(
+        {
+            **pci("0000:00:00.0", "0x060000", "0x8086", "0x1237"),
+            **pci("0000:01:00.0", "0x030000", "0x10de", "0x2684"),
+            **pci("0000:02:00.0", "0x120000", "0x1002", "0x2684"),
+            **pci("0000:03:00.0", "0x038000", "0x1234", "0x1111"),
+            "usr/share/misc/pci.ids": PCI_NAMES,
+        }
+    )
+    assert grains_hardware.gpu_grains(root) == TABLES["graphics cards are named as lspci names them"]
 
 
 def test_a_machine_without_a_pci_bus_has_no_graphics_cards(system):
@@ -379,12 +348,7 @@ def test_a_machine_without_a_pci_bus_has_no_graphics_cards(system):
 
 @pytest.mark.parametrize(
     ("library", "features"),
-    [
-        ("\0x\0+PAM +AUDIT -APPARMOR default-hierarchy=unified\0y", "+PAM +AUDIT -APPARMOR default-hierarchy=unified"),
-        ("\0-PAM +AUDIT\0", "-PAM +AUDIT"),
-        ("nothing", ""),
-        ("", ""),
-    ],
+    TABLES["what systemd can do is read from its library"],
 )
 def test_what_systemd_can_do_is_read_from_its_library(system, monkeypatch, library, features):
     monkeypatch.setattr(grains_os, "which", lambda program: f"/bin/{program}")

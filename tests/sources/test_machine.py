@@ -5,8 +5,11 @@ import os
 import pwd
 
 import pytest
+from tables import beside
 
 from asyncstate.sources.machine import RealPaths, has_account, home_of
+
+TABLES = beside(__file__)
 
 
 def test_accounts_are_those_of_the_machine():
@@ -41,16 +44,7 @@ def place(tmp_path):
     return tmp_path
 
 
-CASES = [
-    ("real/file", "real/file"),
-    ("folder", "real"),
-    ("folder/", "real"),
-    ("folder/file", "real/file"),
-    ("folder/new/deep", "real/new/deep"),
-    ("file", "real/file"),
-    ("nothing/here", "nothing/here"),
-    ("loop", "loop"),
-]
+CASES = TABLES["cases"]
 
 
 @pytest.mark.parametrize(("path", "leads_to"), CASES)

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from record_answers import GROUPS, MACHINE, PILLAR, ROLES, recorded
-from tables import rows
+from tables import beside, rows
 
 from asyncstate.sources.matchers import Matcher
+
+TABLES = beside(__file__)
 
 MALFORMED = {'["compound", "( ) or web1"]'}
 """Targets whose empty parentheses Python takes for a value."""
@@ -33,20 +35,7 @@ def test_hosts_of_a_target(question, hosts):
 
 @pytest.mark.parametrize(
     "expr",
-    [
-        "and web1",
-        "web1 and",
-        "web1 web1",
-        "( web1",
-        "web1 )",
-        "( and web1 )",
-        "not",
-        "not not web1",
-        "",
-        "()",
-        5,
-        "R@x and web1",
-    ],
+    TABLES["malformed compound matches nothing and warns"],
 )
 def test_malformed_compound_matches_nothing_and_warns(matcher, expr, caplog):
     if expr == "()":
@@ -65,23 +54,7 @@ def test_a_word_that_nothing_can_match_fails_the_whole_target(matcher, expr, cap
 
 @pytest.mark.parametrize(
     ("expr", "words"),
-    [
-        (
-            "N@edge and not web2",
-            "means 'web* or lb* and not web2', as in Salt: to keep the nodegroup together, write ( N@edge )",
-        ),
-        ("web1 and N@edge", "means 'web1 and web* or lb*'"),
-        ("N@edge not web2", "means 'web* or lb* not web2'"),
-        ("not N@both", "means 'not web* and G@role:web'"),
-        ("not N@notweb", "means 'not not web*'"),
-        ("N@edge", ""),
-        ("not ( N@edge )", ""),
-        ("not N@listed", ""),
-        ("N@edge or db1", ""),
-        ("N@both and web1", ""),
-        ("not N@inner", ""),
-        ("web1 and N@notweb", ""),
-    ],
+    TABLES["operators that part a nodegroup are named"],
 )
 def test_operators_that_part_a_nodegroup_are_named(matcher, expr, words):
     surprise = matcher.surprise(expr)

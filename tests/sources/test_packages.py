@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tables import beside
 
 from asyncstate.data.packages import PackageLists
 from asyncstate.sources.packages.apk import Apk
@@ -14,27 +15,9 @@ from asyncstate.sources.packages.known import KnownPackages, known_packages
 from asyncstate.sources.packages.pacman import Pacman
 from asyncstate.sources.packages.rpm import Rpm
 
-STATUS = """\
-Package: web
-Status: install ok installed
-Architecture: amd64
-Depends: libc6 (>= 2.36), web-common (= 1), mta | web-tools:any
+TABLES = beside(__file__)
 
-Package: web-common
-Status: install ok installed
-Architecture: all
-Description: not needed here
- Depends: nothing
-
-Package: postfix
-Status: install ok installed
-Architecture: amd64
-Provides: mta, mail-reader (= 2)
-
-Package: gone
-Status: deinstall ok config-files
-Architecture: amd64
-"""
+STATUS = TABLES["status"]
 PATHS = {
     "web": ["/.", "/etc", "/etc/default", "/etc/default/web", "/usr/sbin/webd", "/lib/systemd/system/web.service"],
     "web-common": ["/etc/web", "/etc/web/web.conf", "/var/lib", "/var/lib/pages"],

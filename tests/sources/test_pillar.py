@@ -5,10 +5,13 @@ import pytest
 import yaml
 from memory_files import MemoryFileClient
 from record_answers import recorded
+from tables import beside
 
 from asyncstate.errors import PillarError, RenderError
 from asyncstate.sources.fileclient import LocalFileClient
 from asyncstate.sources.pillar import FAILED, compile_pillar
+
+TABLES = beside(__file__)
 
 OPTS = {"id": "web1", "renderer": "jinja|yaml"}
 TOP = "base: {'*': [a]}"
@@ -52,13 +55,7 @@ def test_no_top_no_pillar():
 
 
 def test_targets_globs_and_override():
-    files = {
-        "top.sls": "base: {'*': [common, 'apps.*', common], 'G@os:Debian': [deb], 'db*': [db]}",
-        "common.sls": "motd: hello\nnested: {a: 1, b: 2}\nlist: [1]",
-        "apps/one.sls": "one: 1\nnested: {c: 3}",
-        "deb.sls": "motd: debian",
-        "db.sls": "never: 1",
-    }
+    files = TABLES["targets globs and override"]
     override = {"nested": {"b": 99}, "list": [2]}
     pillar = compiled(files, override)
     assert pillar == {"motd": "debian", "nested": {"a": 1, "b": 99, "c": 3}, "list": [2], "one": 1}
@@ -71,12 +68,7 @@ def test_targets_globs_and_override():
 
 @pytest.mark.parametrize(
     ("options", "recorded"),
-    [
-        ({}, '{"l": [2, 3], "n": {"l": [9], "z": 1}, "k": 1, "new": 1}'),
-        ({"pillar_merge_lists": True}, '{"l": [1, 2, 5, 3], "n": {"l": [1, 9], "z": 1}, "k": 1, "new": 1}'),
-        ({"pillar_source_merging_strategy": "recurse"}, '{"l": [2, 3], "n": {"l": [9], "z": 1}, "k": 1, "new": 1}'),
-        ({"pillar_source_merging_strategy": "overwrite"}, '{"l": [2, 3], "n": {"l": [9]}, "k": 1, "new": 1}'),
-    ],
+    TABLES["the override comes after what files give"],
 )
 def test_the_override_comes_after_what_files_give(options, recorded):
     """The pillar of ``salt-call state.apply pillar=…``, with the order of its keys and of the items of its lists."""
@@ -89,13 +81,7 @@ def test_the_override_comes_after_what_files_give(options, recorded):
 
 
 def test_an_include_of_two_names_is_the_first_and_dots_that_lead_nowhere_mean_the_root():
-    files = {
-        "top.sls": "base: {'*': [p.q]}",
-        "p/q.sls": "include: [{s: {}, t: {}}, ..u]",
-        "s.sls": "s: 1",
-        "t.sls": "t: 1",
-        "u.sls": "u: 1",
-    }
+    files = TABLES["an include of two names is the first and dots that lead nowhere mean the root"]
     assert compiled(files) == {"s": 1, "u": 1}
 
 
@@ -117,13 +103,7 @@ def test_includes_are_weaker_than_the_file_itself():
 
 
 def test_relative_includes():
-    files = {
-        "top.sls": "base: {'*': [c, c.d.leaf]}",
-        "c/init.sls": "include: [.two]",
-        "c/two.sls": "two: 1",
-        "c/d/leaf.sls": "include: [.other]",
-        "c/d/other.sls": "other: 1",
-    }
+    files = TABLES["relative includes"]
     assert compiled(files) == {"two": 1, "other": 1}
 
 

@@ -2,6 +2,7 @@ import pytest
 import yaml
 from memory_files import MemoryFileClient
 from record_answers import recorded
+from tables import beside
 
 from asyncstate.errors import CompileError, RenderError
 from asyncstate.model.result import NO_STATES_TAG
@@ -14,6 +15,8 @@ from asyncstate.sources.topfile import (
     read_tops,
     top_path,
 )
+
+TABLES = beside(__file__)
 
 OPTS = {"id": "web1", "top_file_merging_strategy": "merge", "env_order": [], "default_top": "base", "saltenv": None}
 BASE_AND_DEV = {
@@ -61,14 +64,7 @@ def test_order_and_duplicates_are_kept():
 
 
 def test_match_types():
-    text = """
-    base:
-      'web(1|2)': [{match: pcre}, re]
-      'x,web1': [{match: list}, lst]
-      'x,y': [{match: list}, other]
-      'os:Deb*': [{match: grain}, deb]
-      'G@os:Debian and not db*': [comp]
-    """
+    text = TABLES["match types"]
     assert top(text) == {"base": ["re", "lst", "deb", "comp"]}
 
 
@@ -144,13 +140,7 @@ def test_mistakes_that_salt_says_nothing_useful_of(text, message, line):
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [
-        ("base:\n  '*': x", 2),
-        ("base:\n  '*': {a: b}", 2),
-        ("5: {'*': [x]}", 1),
-        ("'': {'*': [x]}", 1),
-        ("base:\n  '*': ['', x]", 2),
-    ],
+    TABLES["mistakes in salts words with file and line"],
 )
 def test_mistakes_in_salts_words_with_file_and_line(text, line):
     message = recorded("top")[text][0]
@@ -184,12 +174,7 @@ def test_a_top_that_does_not_render_names_file_and_line():
 
 @pytest.mark.parametrize(
     ("strategy", "expected"),
-    [
-        ("merge", {"base": ["b"], "dev": ["d1"]}),
-        ("same", {"base": ["b"], "dev": ["d2"]}),
-        ("merge_all", {"base": ["b", "nope"], "dev": ["d1", "d2"]}),
-        ("strange", {"base": ["b"], "dev": ["d1"]}),
-    ],
+    TABLES["merging strategies"],
 )
 def test_merging_strategies(strategy, expected):
     assert matched(BASE_AND_DEV, top_file_merging_strategy=strategy) == expected

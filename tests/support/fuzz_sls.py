@@ -18,7 +18,6 @@ _NAMES = WORDS["arguments"]
 _GOOD = WORDS["values"]
 
 odd_scalars = st.sampled_from(ODD)
-_small_text = st.text(st.characters(codec="utf-8"), max_size=12)
 
 
 @st.composite

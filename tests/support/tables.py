@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import inspect
 from functools import wraps
+from pathlib import Path
 from types import FunctionType
 
 import pytest
+import yaml
+
+
+def beside(file):
+    """Return the tables of a module of tests by name: those of the file with its name that ends with ``.yaml``."""
+    return yaml.load(Path(file).with_suffix(".yaml").read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def rows(names, values):

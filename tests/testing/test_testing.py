@@ -4,9 +4,12 @@ import json
 import re
 
 import pytest
+from tables import beside
 
 from asyncstate import Settings
 from asyncstate.testing import BrokenContract, States
+
+TABLES = beside(__file__)
 
 pytest_plugins = ["pytester"]
 
@@ -87,27 +90,39 @@ BROKEN = [
     pytest.param("if now == text:", "if False:", "the second run: True with changes", id="not idempotent"),
     pytest.param('"comment": "Written"', '"comment": ""', "the comment is empty or not text", id="no comment"),
     pytest.param(
-        "Path(name).write_text", "Path(name + '.more').write_text",
-        "marker.more changed, and the footprint does not list it", id="footprint too small",
+        "Path(name).write_text",
+        "Path(name + '.more').write_text",
+        "marker.more changed, and the footprint does not list it",
+        id="footprint too small",
     ),
     pytest.param(
-        "Path(name).write_text(text)", "Path(name).write_text(text), Path(name).rename(name + '.1'), Path(name).symlink_to(name + '.1')",
-        "marker is a link now, and the footprint does not list it under 'links'", id="a link not declared",
+        "Path(name).write_text(text)",
+        "Path(name).write_text(text), Path(name).rename(name + '.1'), Path(name).symlink_to(name + '.1')",
+        "marker is a link now, and the footprint does not list it under 'links'",
+        id="a link not declared",
     ),
     pytest.param(
-        'ret | {"comment": "Written"}', 'ret | {"changes": {}, "comment": "Written"}',
-        "the dry run predicted changes that the real run did not make", id="foretells too much",
+        'ret | {"comment": "Written"}',
+        'ret | {"changes": {}, "comment": "Written"}',
+        "the dry run predicted changes that the real run did not make",
+        id="foretells too much",
     ),
     pytest.param(
-        '"changes": {}, "comment": "In place"', '"changes": {}, "comment": "In place", "set": {1}',
-        "cannot be written as JSON", id="no JSON",
+        '"changes": {}, "comment": "In place"',
+        '"changes": {}, "comment": "In place", "set": {1}',
+        "cannot be written as JSON",
+        id="no JSON",
     ),
     pytest.param(
-        'ret | {"comment": "Written"}', 'ret | {"changes": {"a": object()}, "comment": "Written"}',
-        "the real run: what it returned cannot be written as JSON: Object of type object", id="an object",
+        'ret | {"comment": "Written"}',
+        'ret | {"changes": {"a": object()}, "comment": "Written"}',
+        "the real run: what it returned cannot be written as JSON: Object of type object",
+        id="an object",
     ),
-    pytest.param('"result": True, "changes": {}', '"result": False, "changes": {}', "the result is False, not True", id="fails"),
-]  # fmt: skip
+    pytest.param(
+        '"result": True, "changes": {}', '"result": False, "changes": {}', "the result is False, not True", id="fails"
+    ),
+]
 
 
 @pytest.mark.parametrize(("right", "wrong", "message"), BROKEN)
@@ -216,16 +231,7 @@ async def test_hooks_are_proved_from_an_async_test(book):
     assert states.prove_watch("book.present", name=states.path("a"))["result"] is True
 
 
-WATCH = [
-    ("def mod_watch", "def watch", "the real run: mod_watch was not called"),
-    ('        return ret | {"result": None, "comment": "Would be read again"}', "        Path(name).write_text('dry')", "the dry run touched a"),
-    ('"Would be read again"}', '"Would be read again", "result": True}', "the dry run: the result is True, not None"),
-    ('Path(name).write_text("read")', "Path(name + '.log').write_text('read')", "a.log changed, and the footprint does not list it"),
-    ('"result": True, "changes": {"read"', '"result": False, "changes": {"read"', "the real run: the result is False, not True: Read again"),
-    ('"comment": "Read again"', '"comment": ""', "the real run: the comment is empty"),
-    ('{"read": "again"}', '{"read": {1}}', "the real run: what it returned cannot be written as JSON"),
-    ("if not absent:", "absent = absent or [name]\n    if False:", "the real run: mod_watch was not called"),
-]  # fmt: skip
+WATCH = TABLES["watch"]
 
 
 @pytest.mark.parametrize(("right", "wrong", "message"), WATCH)
@@ -237,16 +243,7 @@ def test_each_promise_that_mod_watch_breaks_is_named(book, right, wrong, message
     assert set(json.loads("{" + str(error.value).partition("\n{")[2])) == {"the dry run", "the real run"}
 
 
-AGGREGATE = [
-    ("def mod_aggregate(", "def aggregate(", "mod_aggregate was not called"),
-    ('        chunk["__agg__"] = True', "        pass", "mod_aggregate took no other state into a common call"),
-    ("    return low\n", "    return None\n", "mod_aggregate returned NoneType, not the low data"),
-    ('[chunk["name"] for chunk in chunks]', "1 / 0", "mod_aggregate raised ZeroDivisionError"),
-    ('    low["pages"] =', '    Path(low["name"]).touch()\n    low["pages"] =', "the dry run touched a"),
-    ('[chunk["name"] for chunk in chunks]', '[low["name"]]', "b is not as when the states run one by one"),
-    ('if name == chunk["name"]}', "}", "state 1: its share of the changes"),
-    ('"path:" + low["name"]', '"path:/x"', "a changed, and the footprint does not list it"),
-]  # fmt: skip
+AGGREGATE = TABLES["aggregate"]
 
 
 @pytest.mark.parametrize(("right", "wrong", "message"), AGGREGATE)
@@ -257,17 +254,7 @@ def test_each_promise_that_mod_aggregate_breaks_is_named(book, right, wrong, mes
     assert f"- {message}" in str(error.value)
 
 
-PREFETCH = [
-    ("def mod_prefetch", "def prefetch", "mod_prefetch was not called"),
-    ('    return [{"function"', '    return [] and [{"function"', "mod_prefetch returned []: there is nothing to fetch"),
-    ('return [{"function": "book.fetch", ', "return [{", "mod_prefetch offered {'arguments': "),
-    ('{"name": low["name"]}', '[low["name"]]', "mod_prefetch offered {'function': 'book.fetch', 'arguments': ["),
-    ('    return [{"function"', '    1 / 0\n    return [{"function"', "mod_prefetch raised ZeroDivisionError"),
-    ('    return [{"function"', '    Path(low["name"]).touch()\n    return [{"function"', "fetching ahead touched a"),
-    ("    return True", "    raise OSError('no shop')", "fetching a page ended as 'failed': OSError('no shop')"),
-    ('(Path(folder("pages")) / Path(name).name).write_text', "Path(name).write_text", "fetching ahead touched a"),
-    ('    Path(name).write_text("page")\n', "    Path(name).write_text(folder('pages') and 'ahead')\n", "a is not as without fetching ahead"),
-]  # fmt: skip
+PREFETCH = TABLES["prefetch"]
 
 
 @pytest.mark.parametrize(("right", "wrong", "message"), PREFETCH)

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from report_page import Page
+from tables import beside
 
 from asyncstate.extras.picture.picture import dot, html, mermaid
 from asyncstate.extras.picture.plan_graph import graph_data, graph_edges, picture_of
@@ -12,6 +13,8 @@ from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
+
+TABLES = beside(__file__)
 
 DRAWN = {"dot": dot, "mermaid": mermaid, "html": lambda picture: html(picture, "plan")}
 FORMS = (*DRAWN, "json")
@@ -95,15 +98,7 @@ def test_json(plan):
     data = json.loads(shown(plan, "json"))
     assert data["digest"] == "d"
     assert data["contingent"] == [{"before": 0, "after": 2, "proof": 1, "resources": ["path:/d"]}]
-    assert data["nodes"][0] == {
-        "id": 0,
-        "kind": "chunk",
-        "label": "test.nop: a",
-        "tag": "test_|-a_|-a_|-nop",
-        "sls": "s",
-        "file": "/s.sls",
-        "line": 1,
-    }
+    assert data["nodes"][0] == TABLES["json"]
     assert data["nodes"][4] == {"id": 4, "kind": "set", "label": "sls: s", "members": [0, 1]}
     edge = {"before": 0, "after": 1, "sources": ["require", "footprint"], "resources": ["path:/a"]}
     assert edge in data["edges"]
