@@ -112,9 +112,9 @@ def real(session: nox.Session) -> None:
 
 @nox.session
 def servers(session: nox.Session) -> None:
-    """Ask real servers, PostgreSQL and Docker, started as root in folders of their own."""
+    """Ask real servers, PostgreSQL, Docker and sshd, started as root in folders of their own."""
     session.run(".ci/server-tools", external=True)
-    python(session, "pytest", "tests/servers", "-m", "server", *session.posargs)
+    python(session, "pytest", "tests/servers", "tests/extras/fleet/ssh", "-m", "server", *session.posargs)
 
 
 @nox.session

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 UNPACKED = ROOT / "build" / "server-tools"
 PATIENCE = 60.0
 
