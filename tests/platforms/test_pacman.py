@@ -26,30 +26,6 @@ def pacman(tmp_path, monkeypatch):
     return made
 
 
-def test_a_package_is_installed_upgraded_and_removed(pacman):
-    pacman.package("sun")
-    call, state = pacman.harness.call, pacman.harness.state
-    assert call("pkg.list_pkgs") == {}
-    assert call("pkg.refresh_db") == {"scratch": True}
-    dry = state("pkg.installed", test=True, name="sun")
-    assert (dry["result"], pacman.installed()) == (None, {})
-    row = state("pkg.installed", name="sun")
-    assert row["changes"] == {"sun": {"old": "", "new": "1.0-1"}}, row
-    assert row["comment"] == "The following packages were installed/updated: sun"
-    assert state("pkg.installed", name="sun")["changes"] == {}
-    pacman.package("sun", "2.0-1")
-    call("pkg.refresh_db")
-    assert call("pkg.latest_version", "sun") == "2.0-1"
-    assert call("pkg.list_upgrades") == {"sun": "2.0-1"}
-    assert call("pkg.list_repo_pkgs", "s*", byrepo=True) == {"scratch": {"sun": ["2.0-1"]}}
-    row = state("pkg.latest", name="sun", refresh=False)
-    assert row["changes"] == {"sun": {"old": "1.0-1", "new": "2.0-1"}}, row
-    assert state("pkg.latest", name="sun", refresh=False)["changes"] == {}
-    row = state("pkg.removed", name="sun")
-    assert (row["result"], row["changes"]) == (True, {"sun": {"old": "2.0-1", "new": ""}})
-    assert state("pkg.removed", name="sun")["changes"] == {}
-
-
 def test_what_the_transcript_of_the_default_suite_was_recorded_from(pacman):
     play(SCENARIOS["pacmanpkg"], pacman.harness, pacman.package)
 

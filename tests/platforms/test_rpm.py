@@ -34,33 +34,6 @@ def rpm(request, tmp_path, monkeypatch):
     return made
 
 
-def test_a_package_is_installed_upgraded_downgraded_and_removed(rpm):
-    rpm.base()
-    rpm.package("sun", "1.0")
-    call = rpm.harness.call
-    row = rpm.harness.state("pkg.installed", test=True, name="sun", refresh=True)
-    assert (row["result"], rpm.installed()) == (None, {"sky": "1.0-1"})
-    row = rpm.harness.state("pkg.installed", name="sun", refresh=True)
-    assert row["changes"] == {"sun": {"old": "", "new": "1.0-1"}}, row
-    assert row["comment"] == "The following packages were installed/updated: sun"
-    assert rpm.harness.state("pkg.installed", name="sun")["changes"] == {}
-    rpm.package("sun", "2.0")
-    call("pkg.refresh_db")
-    assert call("pkg.latest_version", "sun", refresh=False) == "2.0-1"
-    assert call("pkg.list_upgrades", refresh=False) == {"sun": "2.0-1"}
-    assert call("pkg.list_repo_pkgs", "sun") == {"sun": ["2.0-1", "1.0-1"]}
-    row = rpm.harness.state("pkg.latest", name="sun", refresh=False)
-    assert row["changes"] == {"sun": {"old": "1.0-1", "new": "2.0-1"}}, row
-    assert rpm.harness.state("pkg.latest", name="sun", refresh=False)["changes"] == {}
-    row = rpm.harness.state("pkg.installed", name="sun", version="1.0")
-    assert row["changes"] == {"sun": {"old": "2.0-1", "new": "1.0-1"}}, row
-    assert call("pkg.upgrade", refresh=False) == {"sun": {"old": "1.0-1", "new": "2.0-1"}}
-    row = rpm.harness.state("pkg.removed", name="sun")
-    assert (row["result"], row["changes"]) == (True, {"sun": {"old": "2.0-1", "new": ""}}), row
-    assert rpm.harness.state("pkg.removed", name="sun")["changes"] == {}
-    assert rpm.installed() == {"sky": "1.0-1"}
-
-
 def test_what_the_transcript_of_the_default_suite_was_recorded_from(rpm):
     play(SCENARIOS[rpm.kind], rpm.harness, rpm.package)
 
