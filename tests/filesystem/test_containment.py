@@ -276,19 +276,12 @@ def test_walking_a_tree_is_what_os_walk_does(tmp_path, way):
         assert ours[0 if topdown else -1][0] == str(tmp_path)
 
 
-def test_moving_into_a_directory_and_over_file_systems(tmp_path, way, monkeypatch):
+def test_moving_into_a_directory(tmp_path, way):
     (tmp_path / "d").mkdir()
     (tmp_path / "f").write_text("x")
     filesystem.move(f"{tmp_path}/f", f"{tmp_path}/d")
     assert (tmp_path / "d" / "f").read_text() == "x"
-
-    def elsewhere(source, target):
-        raise OSError(errno.EXDEV, "Invalid cross-device link")
-
-    monkeypatch.setattr(filesystem.change, "rename", elsewhere)
-    filesystem.move(f"{tmp_path}/d", f"{tmp_path}/e")
-    filesystem.move(f"{tmp_path}/e/f", f"{tmp_path}/g")
-    assert sorted(os.listdir(tmp_path)) == ["e", "g"]
+    assert os.listdir(tmp_path) == ["d"]
 
 
 def test_errors_are_those_of_the_kernel(tmp_path, way):
@@ -375,11 +368,8 @@ def test_where_there_is_no_proc(tmp_path, way, monkeypatch):
     assert filesystem.read_bytes(f"{tmp_path}/L") == b"x"
 
 
-def test_what_is_moved_over_file_systems_keeps_owner_and_times(tmp_path, way, monkeypatch):
-    def elsewhere(source, target):
-        raise OSError(errno.EXDEV, "Invalid cross-device link")
-
-    monkeypatch.setattr(filesystem.change, "rename", elsewhere)
+@pytest.mark.usefixtures("another_file_system")
+def test_what_is_moved_over_file_systems_keeps_owner_and_times(tmp_path, way):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "f").write_text("x")
     (tmp_path / "g").write_text("y")
@@ -389,8 +379,9 @@ def test_what_is_moved_over_file_systems_keeps_owner_and_times(tmp_path, way, mo
             os.chown(path, NOBODY, NOBODY)
     filesystem.move(f"{tmp_path}/d", f"{tmp_path}/e")
     filesystem.move(f"{tmp_path}/g", f"{tmp_path}/h")
-    for path in (tmp_path / "e" / "f", tmp_path / "h"):
-        assert path.stat().st_mtime == 6
+    assert sorted(os.listdir(tmp_path)) == ["e", "h"]
+    for path, text in ((tmp_path / "e" / "f", "x"), (tmp_path / "h", "y")):
+        assert (path.read_text(), path.stat().st_mtime) == (text, 6)
         assert path.stat().st_uid == (NOBODY if os.geteuid() == 0 else os.geteuid())
 
 

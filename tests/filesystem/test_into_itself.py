@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import zipfile
 
 import pytest
@@ -11,14 +10,25 @@ from hypothesis import strategies as st
 from plugin_harness import PluginHarness
 
 from asyncstate import filesystem
-from asyncstate.filesystem import trees
 
 FOLDERS = ("a", "a/b", "a/b/c", "d")
 
 
 @pytest.fixture
 def tree(tmp_path):
-    top = tmp_path / "top"
+    return planted(tmp_path / "top")
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    for kind, name in (("modules", "archive"), ("modules", "file"), ("states", "file")):
+        harness.load(kind, name)
+    return harness
+
+
+def planted(top):
+    """Make a file in each of some folders."""
     for folder in FOLDERS:
         (top / folder).mkdir(parents=True)
         (top / folder / "file").write_text(folder)
@@ -31,10 +41,7 @@ def names(top):
 
 @given(st.lists(st.sampled_from(["a", "b", "new", "d"]), min_size=1, max_size=4))
 def test_a_tree_is_copied_once_wherever_in_it_the_target_is(tmp_path_factory, parts):
-    top = tmp_path_factory.mktemp("into") / "top"
-    for folder in FOLDERS:
-        (top / folder).mkdir(parents=True)
-        (top / folder / "file").write_text(folder)
+    top = planted(tmp_path_factory.mktemp("into") / "top")
     inner = "/".join(parts)
     target = top / inner
     before = names(top)
@@ -45,30 +52,22 @@ def test_a_tree_is_copied_once_wherever_in_it_the_target_is(tmp_path_factory, pa
     assert names(top) == before | above | copied
 
 
-def test_the_state_copies_a_folder_into_itself_once(tree, tmp_path):
-    plugins = PluginHarness(tmp_path)
-    plugins.load("modules", "file")
-    plugins.load("states", "file")
+def test_the_state_copies_a_folder_into_itself_once(tree, plugins):
     before = names(tree)
     row = plugins.state("file.copy", name=str(tree / "in/side"), source=str(tree), force=True, makedirs=True)
     assert row["result"] is True, row["comment"]
     assert names(tree) == before | {"in", "in/side", "in/side/in"} | {f"in/side/{name}" for name in before}
 
 
-def test_a_tree_is_not_moved_into_itself_across_file_systems(tree, monkeypatch):
-    def other_device(_source, _target):
-        raise OSError(errno.EXDEV, "another device")
-
-    monkeypatch.setattr(trees.change, "rename", other_device)
+@pytest.mark.usefixtures("another_file_system")
+def test_a_tree_is_not_moved_into_itself_across_file_systems(tree):
     before = names(tree)
     with pytest.raises(OSError, match="into itself"):
         filesystem.move(str(tree), str(tree / "a/new"))
     assert names(tree) == before
 
 
-def test_a_zip_that_lies_in_what_it_packs_is_not_in_itself(tree, tmp_path):
-    plugins = PluginHarness(tmp_path)
-    plugins.load("modules", "archive")
+def test_a_zip_that_lies_in_what_it_packs_is_not_in_itself(tree, plugins):
     target = tree / "all.zip"
     for _ in range(2):
         plugins.call("archive.zip", str(target), str(tree))
@@ -78,9 +77,7 @@ def test_a_zip_that_lies_in_what_it_packs_is_not_in_itself(tree, tmp_path):
             )
 
 
-def test_a_copy_that_would_remove_its_source_first_is_refused(tree, tmp_path):
-    plugins = PluginHarness(tmp_path)
-    plugins.load("modules", "file")
+def test_a_copy_that_would_remove_its_source_first_is_refused(tree, plugins):
     before = names(tree)
     with pytest.raises(Exception, match="would be lost"):
         plugins.call("file.copy", str(tree / "a"), str(tree), recurse=True, remove_existing=True)

@@ -160,23 +160,13 @@ def test_after_a_failed_write_a_mounted_file_has_its_old_content_owner_and_mode(
     assert (failed.value.filename, list(mounted.parent.iterdir())) == (str(mounted), [mounted])
 
 
-def test_an_error_names_the_file_even_if_the_temporary_one_cannot_be_removed(tmp_path, monkeypatch):
-    path = str(tmp_path / "file")
-    for failing in ("rename", "unlink"):
-        monkeypatch.setattr(os, failing, _fails_for_temporaries(getattr(os, failing)))
+@pytest.mark.parametrize("failing", [("open",), ("rename",), ("rename", "unlink")])
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path, monkeypatch, failing):
+    for function in failing:
+        monkeypatch.setattr(os, function, _fails_for_temporaries(getattr(os, function)))
     with pytest.raises(OSError, match="Operation not permitted") as failed:
-        replace_content(path, b"new")
-    assert failed.value.filename == path
-
-
-def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path, monkeypatch):
-    path = str(tmp_path / "file")
-    for failing in ("open", "rename"):
-        with monkeypatch.context() as patched:
-            patched.setattr(os, failing, _fails_for_temporaries(getattr(os, failing)))
-            with pytest.raises(OSError, match="Operation not permitted") as failed:
-                replace_content(path, b"new")
-        assert (failed.value.filename, failed.value.filename2) == (path, None)
+        replace_content(str(tmp_path / "file"), b"new")
+    assert (failed.value.filename, failed.value.filename2) == (str(tmp_path / "file"), None)
 
 
 def _fails_for_temporaries(real):
