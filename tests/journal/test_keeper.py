@@ -6,17 +6,10 @@ import threading
 
 import pytest
 
-from asyncstate.config import Settings
 from asyncstate.journal.entry import Header
 from asyncstate.journal.keeper import Keeper
 from asyncstate.journal.log import logs_in
-from asyncstate.journal.store import Journal, tidy
 from asyncstate.model.event import RunFinished, RunStarted
-
-
-@pytest.fixture
-def settings(tmp_path):
-    return Settings(state_dir=str(tmp_path / "state"), cachedir=str(tmp_path / "cache"), journal=True)
 
 
 def broken_plan():
@@ -32,23 +25,20 @@ def test_a_plan_that_cannot_be_recorded_leaves_no_log_no_lock_and_no_thread(sett
     assert threading.active_count() == before
 
 
-def test_a_plan_for_which_there_is_no_room_leaves_no_log(settings, monkeypatch):
-    def fdatasync(_file):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fdatasync", fdatasync)
+def test_a_plan_for_which_there_is_no_room_leaves_no_log(settings, monkeypatch, no_room):
+    monkeypatch.setattr(os, "fdatasync", no_room)
     with pytest.raises(OSError, match="No space"):
         Keeper(settings, Header(run="aa11", plan="k"), ("k", lambda: [b"x" * (1 << 20)] * 4))
     assert os.listdir(os.path.join(settings.state_dir, "journal")) == []
 
 
-def test_closing_twice_is_closing_once(settings):
+def test_closing_twice_is_closing_once(settings, journal):
     keeper = Keeper(settings, Header(run="aa11"))
     keeper.close()
     keeper.close()
     keeper.record(Header(run="late"))
     assert not logs_in(settings.state_dir)
-    assert Journal.open(settings.state_dir).runs() == []
+    assert journal().runs() == []
 
 
 def begin(settings, run):
@@ -57,30 +47,32 @@ def begin(settings, run):
     return keeper
 
 
-def test_a_run_that_is_abandoned_is_one_that_was_killed(settings):
+def test_a_run_that_is_abandoned_is_one_that_was_killed(settings, journal):
     begin(settings, "aa11").close()
-    assert [entry.ending for entry in Journal.open(settings.state_dir).runs()] == ["killed"]
+    assert [entry.ending for entry in journal().runs()] == ["killed"]
     assert not logs_in(settings.state_dir)
 
 
-def test_a_killed_run_whose_entry_has_no_room_keeps_its_log(settings, caplog, monkeypatch):
+def test_a_killed_run_whose_entry_has_no_room_keeps_its_log(  # noqa: PLR0917 - fixtures
+    settings, journal, end_killed, no_room, caplog, monkeypatch
+):
     begin(settings, "aa11")._log.close()
     with monkeypatch.context() as patch:
-        patch.setattr(
-            os, "fdatasync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device"))
-        )
-        tidy(settings.state_dir, 100, 1e9)
+        patch.setattr(os, "fdatasync", no_room)
+        end_killed()
     assert "the log of a run stays as it is: [Errno 28] No space" in caplog.text
     assert len(logs_in(settings.state_dir)) == 1
     for _ in range(2):
-        assert [entry.ending for entry in Journal.open(settings.state_dir).runs()] == ["killed"]
-        tidy(settings.state_dir, 100, 1e9)
+        assert [entry.ending for entry in journal().runs()] == ["killed"]
+        end_killed()
     assert not logs_in(settings.state_dir)
 
 
 @pytest.mark.parametrize("step", ["end_line", "end_run", "tidy"])
 @pytest.mark.parametrize("error", [MemoryError(), OSError(errno.EIO, "Input/output error"), ValueError("odd")])
-def test_whatever_goes_wrong_at_the_end_costs_the_entry_only(settings, monkeypatch, caplog, error, step):
+def test_whatever_goes_wrong_at_the_end_costs_the_entry_only(  # noqa: PLR0917 - fixtures
+    settings, journal, end_killed, monkeypatch, caplog, error, step
+):
     def fails(*_args, **_options):
         raise error
 
@@ -90,5 +82,5 @@ def test_whatever_goes_wrong_at_the_end_costs_the_entry_only(settings, monkeypat
         patch.setattr(f"asyncstate.journal.keeper.{step}", fails)
         keeper.close()
     assert "the journal keeps this run as" in caplog.text
-    tidy(settings.state_dir, 100, 1e9)
-    assert [entry.ending for entry in Journal.open(settings.state_dir).runs()] == ["finished"]
+    end_killed()
+    assert [entry.ending for entry in journal().runs()] == ["finished"]

@@ -107,8 +107,8 @@ def test_what_is_too_large_goes_first_plans_count(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("runs", [1, 4])
-def test_old_logs_of_killed_runs_go_also_where_they_cannot_be_ended(tmp_path, runs, caplog, monkeypatch):
-    monkeypatch.setattr(store, "end_line", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+def test_old_logs_of_killed_runs_go_also_where_they_cannot_be_ended(tmp_path, runs, caplog, monkeypatch, no_room):
+    monkeypatch.setattr(store, "end_line", no_room)
     alive = keep(tmp_path, "a" * 16, ends="lives")
     for number in range(1, 9):
         keep(tmp_path, f"{number:016x}", ends="killed")

@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from asyncstate.config import Settings
 from asyncstate.errors import JournalError, PathRefused
 from asyncstate.journal.entry import Header
 from asyncstate.journal.keeper import Keeper
@@ -44,21 +43,13 @@ def story(run, wall=4e9, *, failed=0, cancelled="", not_started=()):
 
 
 @pytest.fixture
-def settings(tmp_path):
-    return Settings(state_dir=str(tmp_path / "state"), cachedir=str(tmp_path / "cache"), journal=True)
-
-
-@pytest.fixture
 def keep(settings):
     """Keep a run, to its end or only so many events; a killed one leaves its log as a dead process does."""
     alive = []
 
-    def keep(run, *, events=None, plan=None, killed=False, **said):
-        keeper = Keeper(
-            settings,
-            Header(run=run, host="here", plan="" if plan is None else plan[0]),
-            None if plan is None else (plan[0], lambda: [plan[1]]),
-        )
+    def keep(run, *, events=None, plan=None, killed=False, about=None, **said):
+        header = Header(run=run, host="here", plan=plan[0] if plan else "", about=about or {})
+        keeper = Keeper(settings, header, (plan[0], lambda: [plan[1]]) if plan else None)
         for event in story(run, **said)[:events]:
             keeper.on_event(event)
         if events is None:
@@ -72,17 +63,6 @@ def keep(settings):
     yield keep
     for keeper in alive:
         keeper.close()
-
-
-@pytest.fixture
-def journal(settings):
-    return lambda: Journal.open(settings.state_dir)
-
-
-@pytest.fixture
-def end_killed(settings):
-    """Do what each run does at its end."""
-    return lambda: tidy(settings.state_dir, 100, 1e9)
 
 
 def written(settings, run):
@@ -154,13 +134,6 @@ def test_a_killed_run_is_listed_before_and_after_its_log_is_ended(journal, keep,
     assert logs_in(settings.state_dir) == []
 
 
-def test_the_next_run_ends_the_log_that_a_killed_one_left(journal, keep, settings):
-    keep("aa11", events=4, killed=True)
-    keep("bb22", wall=4e9 + 1000)
-    assert logs_in(settings.state_dir) == []
-    assert [entry.id for entry in journal().runs()] == ["bb22", "aa11"]
-
-
 def test_a_torn_log_counts_up_to_the_tear(journal, keep, settings, end_killed):
     keep("aa11", events=4, killed=True)
     path = log_path(settings.state_dir, "aa11")
@@ -199,13 +172,12 @@ def test_a_process_that_dies_between_the_last_line_and_the_last_name_loses_nothi
     assert logs_in(settings.state_dir) == []
 
 
-def test_an_entry_that_is_longer_than_what_is_read_of_the_end_is_found_all_the_same(journal, settings):
-    keeper = Keeper(settings, Header(run="aa11", about={"sls": ["web" * 10_000]}))
-    for event in story("aa11"):
-        keeper.on_event(event)
-    keeper.close()
+@pytest.mark.parametrize(("events", "ending"), [(None, "finished"), (4, "killed")])
+def test_an_entry_that_is_longer_than_what_is_read_of_the_end_is_found(journal, keep, end_killed, events, ending):
+    keep("aa11", events=events, killed=ending == "killed", about={"sls": ["web" * 10_000]})
+    end_killed()
     entry = journal().find()
-    assert (entry.ending, entry.counts["changed"], len(entry.about["sls"][0])) == ("finished", 1, 30_000)
+    assert (entry.ending, entry.counts["changed"], len(entry.about["sls"][0])) == (ending, 1, 30_000)
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(journal, keep):
@@ -261,14 +233,6 @@ def test_a_dry_run_of_prune_names_what_goes_then(journal, keep, settings, monkey
     assert [entry.id for entry in journal().runs()] == before
     assert {entry.id for entry in journal().prune(keep_runs, keep_days)} == gone
     assert [entry.id for entry in journal().runs()] == [run for run in before if run not in gone]
-
-
-def test_the_settings_bound_the_journal(journal, keep, settings):
-    settings.journal_keep_runs = 2
-    now = time.time()
-    for number in range(4):
-        keep(f"run{number}", wall=now + number)
-    assert [entry.id for entry in journal().runs()] == ["run3", "run2"]
 
 
 def test_runs_of_one_plan_share_its_record_which_is_made_once(keep, settings):
@@ -376,16 +340,6 @@ def test_an_ended_log_that_is_cut_after_a_line_is_no_killed_run(journal, keep, s
         has_finish = any(b'"run_finished"' in line for line in lines[:kept])
         assert journal().runs()[0].ending == ("finished" if has_finish else f"damaged: line {kept + 1}")
     assert kept >= 5
-
-
-def test_an_entry_that_is_longer_than_the_end_that_is_looked_at_is_found(journal, keep, settings, end_killed):
-    keep("aa11", killed=True, events=3)
-    end_killed()
-    path = Path(settings.state_dir, "journal", f"aa11{ENDED}")
-    path.write_bytes(
-        path.read_bytes().replace(b'"about":{', b'"about":{"why":"' + b"x" * (1 << 15) + b'",').replace(b",}", b"}")
-    )
-    assert journal().runs()[0].ending == "killed"
 
 
 @pytest.mark.parametrize("suffix", [".log", ENDED])
