@@ -4,7 +4,6 @@ import datetime as dt
 import os
 import re
 import socket
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from record_answers import NOW, read, recorded, written
 from tables import rows
+from web_server import web_server
 
 from asyncstate.data.collection import StableSet
 from asyncstate.data.date import read_date
@@ -226,44 +226,19 @@ def test_dns_check_finds_what_listens_and_raises_otherwise():
         EVERY["dns_check"]("no.such.invalid", 80)
 
 
-@pytest.fixture
-def web_server():
-    from http.server import BaseHTTPRequestHandler, HTTPServer
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            found = self.path.startswith("/ok")
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(b'{"path": "%s", "auth": "%s"}' % (
-                self.path.encode(), self.headers.get("Authorization", "").encode()))  # fmt: skip
-
-        do_POST = do_GET  # noqa: N815 - the name http.server looks for
-
-        def log_message(self, *args):
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_http_query_returns_body_status_and_data(web_server):
+def test_http_query_returns_body_status_and_data():
     query = EVERY["http_query"]
-    assert query(f"{web_server}/ok") == {"body": '{"path": "/ok", "auth": ""}'}
-    answer = query(
-        f"{web_server}/ok", params={"q": "1"}, decode=True, status=True, text=True, username="u", password="p"
-    )
-    assert answer["status"] == 200
-    assert answer["dict"] == {"path": "/ok?q=1", "auth": "Basic dTpw"}
-    assert answer["text"] == answer["body"]
-    refused = query(f"{web_server}/no", method="POST", data={"a": 1})
-    assert (refused["status"], refused["error"]) == (404, "HTTP Error 404: Not Found")
+    with web_server() as server:
+        server.pages["/ok"] = (200, {"Content-Type": "application/json"}, b'{"n": 1}')
+        assert query(f"{server.url}/ok") == {"body": '{"n": 1}'}
+        answer = query(
+            f"{server.url}/ok", params={"q": "1"}, decode=True, status=True, text=True, username="u", password="p"
+        )
+        assert (answer["status"], answer["dict"], answer["text"]) == (200, {"n": 1}, answer["body"])
+        refused = query(f"{server.url}/no", method="POST", data={"a": 1})
+        assert (refused["status"], refused["error"]) == (404, "HTTP Error 404: Not Found")
+        asked = [(method, path, headers.get("Authorization", "")) for method, path, headers, _ in server.requests]
+        assert asked == [("GET", "/ok", ""), ("GET", "/ok?q=1", "Basic dTpw"), ("POST", "/no", "")]
     assert "error" in query("http://127.0.0.1:9/", timeout=1)
     with pytest.raises(ValueError, match="no http or https URL"):
         query("file:///etc/passwd")

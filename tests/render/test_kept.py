@@ -11,7 +11,8 @@ import random
 import sys
 import threading
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,15 +40,21 @@ def folder(tmp_path):
     return own
 
 
-def result(folder: Path, key: tuple[object, ...], value: object) -> object:
-    """Return what a process gets for a key, if it would make this value."""
+@contextmanager
+def process(folder: Path, redacted: Callable[[str], str] = str) -> Iterator[Kept]:
+    """Yield the results of a process, which are saved at its end."""
     results = Kept(str(folder))
     try:
-        found = results.of(key, lambda: value)
-        results.save(str)
+        yield results
+        results.save(redacted)
     finally:
         results.close()
-    return found
+
+
+def result(folder: Path, key: tuple[object, ...], value: object) -> object:
+    """Return what a process gets for a key, if it would make this value."""
+    with process(folder) as results:
+        return results.of(key, lambda: value)
 
 
 @pytest.mark.parametrize("value", ["text", None, {"a": [1, 2.5, True, b"x", (None,)]}, compile("1 + 1", "x", "eval")])
@@ -59,12 +66,9 @@ def test_a_later_process_gets_the_same_result(folder, value):
 
 
 def test_a_result_is_made_once_in_a_process(folder):
-    results = Kept(str(folder))
-    made = [results.of(("key",), [1].copy) for _ in range(2)]
-    assert made == [[1], [1]]
-    assert results.is_changed
-    results.save(str)
-    results.close()
+    with process(folder) as results:
+        assert [results.of(("key",), [1].copy) for _ in range(2)] == [[1], [1]]
+        assert results.is_changed
     again = Kept(str(folder))
     assert again.of(("key",), list) == [1]
     assert not again.is_changed
@@ -87,11 +91,9 @@ def test_nothing_is_kept_by_a_program_in_an_archive(folder):
 
 def test_a_result_that_is_too_large_does_not_take_the_room_of_others(folder, monkeypatch):
     monkeypatch.setattr(kept, "_LARGEST_NEW", 1000)
-    results = Kept(str(folder))
-    results.of(("large",), lambda: "x" * 5000)
-    results.of(("small",), lambda: "x")
-    results.save(str)
-    results.close()
+    with process(folder) as results:
+        results.of(("large",), lambda: "x" * 5000)
+        results.of(("small",), lambda: "x")
     assert (folder / "compiled").stat().st_size < 1000
     assert result(folder, ("small",), "y") == "x"
 
@@ -247,11 +249,9 @@ def test_what_is_not_used_goes(folder, monkeypatch):
     result(folder, ("often",), 1)
     result(folder, ("once",), 1)
     for number in range(3):
-        results = Kept(str(folder))
-        results.of(("often",), lambda: 0)
-        results.of(("new", number), lambda: 1)
-        results.save(str)
-        results.close()
+        with process(folder) as results:
+            results.of(("often",), lambda: 0)
+            results.of(("new", number), lambda: 1)
     assert result(folder, ("often",), 2) == 1
     assert result(folder, ("once",), 2) == 2
 
@@ -268,13 +268,10 @@ def test_the_file_has_a_size_that_it_does_not_exceed(folder, monkeypatch):
 
 
 def test_two_processes_may_write_at_once(folder):
-    both = [Kept(str(folder)) for _ in range(2)]
-    for number, results in enumerate(both):
-        results.of(("key", number), lambda number=number: number)
-    for results in both:
-        results.save(str)
-        results.close()
-    assert result(folder, ("key", 1), "new") == 1  # the last one's
+    with process(folder) as last, process(folder) as first:
+        last.of(("key", 1), lambda: 1)
+        first.of(("key", 0), lambda: 0)
+    assert result(folder, ("key", 1), "new") == 1
 
 
 def test_a_read_only_folder_is_no_error(folder, monkeypatch):
@@ -383,11 +380,9 @@ def test_a_kept_text_is_neither_parsed_nor_compiled(tmp_path, monkeypatch):
 
 def test_a_process_keeps_no_more_than_a_limit(folder, monkeypatch):
     monkeypatch.setattr(kept, "_LARGEST_NEW", 1000)
-    results = Kept(str(folder))
-    for number in range(100):
-        assert results.of(("key", number), lambda: "x" * 100) == "x" * 100
-    results.save(str)
-    results.close()
+    with process(folder) as results:
+        for number in range(100):
+            assert results.of(("key", number), lambda: "x" * 100) == "x" * 100
     assert 1000 < (folder / "compiled").stat().st_size < 3000
 
 
@@ -466,10 +461,9 @@ FORMS = ("87654321", "8.7654321", "'geheim-wort'", '"gehe\\u0069m-wort"')
 @pytest.mark.parametrize("written", [*FORMS, "geheim-wort", "!!binary Z2VoZWltLXdvcnQ="])
 @pytest.mark.parametrize("known", [True, False])
 def test_a_document_with_a_form_of_a_known_secret_is_not_kept(folder, written, known):
-    results, text = Kept(str(folder)), f"- text: {written}"
-    results.of(("yaml", text), lambda: parse_document(text).parts())
-    results.save(Secrets(SECRETS if known else ()).redactor.text)
-    results.close()
+    text = f"- text: {written}"
+    with process(folder, Secrets(SECRETS if known else ()).redactor.text) as results:
+        results.of(("yaml", text), lambda: parse_document(text).parts())
     assert (folder / "compiled").exists() != known
 
 
@@ -477,11 +471,9 @@ def test_a_document_with_a_form_of_a_known_secret_is_not_kept(folder, written, k
 @pytest.mark.parametrize("around", ["{{ %s }}", "{%% if x == %s %%}y{%% endif %%}", "{{ [%s] | join }}"])
 @pytest.mark.parametrize("known", [True, False])
 def test_a_template_with_a_form_of_a_known_secret_is_not_kept(folder, written, around, known):
-    results = Kept(str(folder))
     jinja_environment.code_place.cache_clear()
-    jinja_environment.compiled(Options(), around % written, "x", "x", results)
-    results.save(Secrets(SECRETS if known else ()).redactor.text)
-    results.close()
+    with process(folder, Secrets(SECRETS if known else ()).redactor.text) as results:
+        jinja_environment.compiled(Options(), around % written, "x", "x", results)
     assert (folder / "compiled").exists() != known
 
 
