@@ -211,23 +211,15 @@ def root():
 TWO = "".join(f"{fun}{number}: {{heather.{fun}: []}}\n" for fun in ("threads", "tasks") for number in (1, 2))
 
 
-def test_handlers_of_a_program_get_the_fields_on_the_record(apply, root):
+@pytest.fixture
+def records(root):
+    """Call it for the records that the handlers of a program have got."""
     queue = SimpleQueue()
     root.addHandler(QueueHandler(queue))
-    report = apply(TWO, run_twice=True)
-    assert report.exit_code == 0
-    records = [queue.get() for _ in range(queue.qsize())]
-    told = [record for record in records if record.name == "states.heather"]
-    assert len(told) == 2 * (2 * 12 + 2 * 2 * 4)
-    for record in told:
-        name = record.message.partition(" ")[0]
-        assert record.tag == f"heather_|-{name}_|-{name}_|-{name[:-1]}"
-        assert (record.sls, record.host) == ("web", "web1")
-    assert {record.run_id for record in told} >= {report.run_id}
-    assert len({record.run_id for record in told}) == 2
+    return lambda: [queue.get() for _ in range(queue.qsize())]
 
 
-def test_structlog_of_a_program_has_the_fields_and_those_a_state_bound(apply, root):
+def test_handlers_and_structlog_of_a_program_have_the_fields_and_those_a_state_bound(apply, root, records):
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
@@ -240,9 +232,17 @@ def test_structlog_of_a_program_has_the_fields_and_those_a_state_bound(apply, ro
         )
     )
     root.addHandler(handler)
-    apply(TWO)
+    report = apply(TWO, run_twice=True)
+    assert report.exit_code == 0
+    told = [record for record in records() if record.name == "states.heather"]
     lines = [line for line in stream.getvalue().splitlines() if " in " in line or " here" in line]
-    assert len(lines) == 2 * 12 + 2 * 2 * 4
+    assert len(told) == len(lines) == 2 * (2 * 12 + 2 * 2 * 4)
+    for record in told:
+        name = record.message.partition(" ")[0]
+        assert record.tag == f"heather_|-{name}_|-{name}_|-{name[:-1]}"
+        assert (record.sls, record.host) == ("web", "web1")
+    assert {record.run_id for record in told} >= {report.run_id}
+    assert len({record.run_id for record in told}) == 2
     for line in lines:
         name = line.partition("'")[2].partition(" ")[0]
         assert f"tag='heather_|-{name}_|-{name}_|-{name[:-1]}'" in line
@@ -282,9 +282,7 @@ def test_secrets_and_no_log_hold_for_handlers_of_a_program(apply, root):
     assert "told to nobody" not in written
 
 
-def test_a_line_about_one_member_of_an_aggregate_is_of_that_member(apply, root, tmp_path):
-    queue = SimpleQueue()
-    root.addHandler(QueueHandler(queue))
+def test_a_line_about_one_member_of_an_aggregate_is_of_that_member(apply, records, tmp_path):
     (tmp_path / "_states").mkdir()
     (tmp_path / "_states" / "bulk.py").write_text(
         "import logging\n"
@@ -303,8 +301,7 @@ def test_a_line_about_one_member_of_an_aggregate_is_of_that_member(apply, root, 
         f"{name}: {{bulk.made: [aggregate: true, onlyif: [{{fun: asks.yes, name: {name}}}]]}}\n" for name in "ab"
     )
     assert apply(states).exit_code == 0
-    records = [queue.get() for _ in range(queue.qsize())]
-    told = [record for record in records if record.name in {"states.bulk", "modules.asks"}]
+    told = [record for record in records() if record.name in {"states.bulk", "modules.asks"}]
     assert {record.message for record in told} >= {"a aggregated", "b aggregated", "a asked", "b asked"}
     for record in told:
         assert record.tag == f"bulk_|-{record.message[0]}_|-{record.message[0]}_|-made"
