@@ -99,14 +99,26 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def runtime_of(tmp_path):
+    """``runtime_of(a="…")`` is a runtime with these SLS."""
+
+    def make(options=None, **texts):
+        for name, text in texts.items():
+            (tmp_path / f"{name}.sls").write_text(text)
+        folders = {"cachedir": str(tmp_path / "c"), "state_dir": str(tmp_path / "s")}
+        return StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, **folders, **(options or {})))
+
+    return make
+
+
 @pytest.mark.parametrize("name", FILES)
-async def test_what_is_too_much_is_a_compile_error_with_its_place(name, tmp_path, monkeypatch):
+async def test_what_is_too_much_is_a_compile_error_with_its_place(name, tmp_path, runtime_of, monkeypatch):
     text, line, message = FILES[name]
     if name == "many values":
         monkeypatch.setattr("asyncstate.data.yaml.compose.MOST_VALUES", 30_000)  # less, and of the time
-    (tmp_path / "a.sls").write_text(text + "\n")
     began = time.process_time()
-    async with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"))) as runtime:
+    async with runtime_of(a=text + "\n") as runtime:
         with pytest.raises(CompileError) as caught:
             await runtime.compile(["a"])
     issue = caught.value.issues[0]
@@ -117,14 +129,10 @@ async def test_what_is_too_much_is_a_compile_error_with_its_place(name, tmp_path
     assert time.process_time() - began < 20
 
 
-async def test_what_people_write_is_within_the_limits(tmp_path):
-    text = bomb(4)
+async def test_what_people_write_is_within_the_limits(runtime_of):
     deep = "[" * 90 + "]" * 90
-    (tmp_path / "a.sls").write_text(
-        text
-        + f"    - deep: {deep}\n    - n: {10**1000}\n    - t: {{{{ 'ab' * 1000 }}}}\n    - p: {{{{ 2 ** 64 % 7 }}}}\n"
-    )
-    async with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"))) as runtime:
+    numbers = f"    - n: {10**1000}\n    - t: {{{{ 'ab' * 1000 }}}}\n    - p: {{{{ 2 ** 64 % 7 }}}}\n"
+    async with runtime_of(a=f"{bomb(4)}    - deep: {deep}\n{numbers}") as runtime:
         (chunk,) = (await runtime.compile(["a"])).chunks
     assert chunk.args["t"] == "ab" * 1000
     assert chunk.args["n"] == 10**1000
@@ -182,16 +190,8 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-async def test_a_template_that_does_not_end_is_a_compile_error(name, tmp_path):
-    (tmp_path / "a.sls").write_text("\n" + ENDLESS[name] + "\n")
-    (tmp_path / "b.sls").write_text(ENDLESS[name])
-    options = Settings(
-        file_roots={"base": [str(tmp_path)]},
-        cachedir=str(tmp_path / "c"),
-        state_dir=str(tmp_path / "s"),
-        render_timeout=0.2,
-    )
-    async with StateRuntime(options) as runtime:
+async def test_a_template_that_does_not_end_is_a_compile_error(name, tmp_path, runtime_of):
+    async with runtime_of({"render_timeout": 0.2}, a=f"\n{ENDLESS[name]}\n", b=ENDLESS[name]) as runtime:
         with pytest.raises(CompileError) as caught:
             await runtime.compile(["a"])
     issue = caught.value.issues[0]
@@ -200,10 +200,9 @@ async def test_a_template_that_does_not_end_is_a_compile_error(name, tmp_path):
     assert issue.file in (str(tmp_path / "a.sls"), str(tmp_path / "b.sls"))
 
 
-async def test_what_a_template_waits_for_is_not_its_time(tmp_path):
-    (tmp_path / "a.sls").write_text("{% do salt['test.sleep'](0.5) %}{% for i in range(99) %}{% endfor %}x: test.nop\n")
-    options = Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"), render_timeout=0.4)
-    async with StateRuntime(options) as runtime:
+async def test_what_a_template_waits_for_is_not_its_time(runtime_of):
+    waits = "{% do salt['test.sleep'](0.5) %}{% for i in range(99) %}{% endfor %}x: test.nop\n"
+    async with runtime_of({"render_timeout": 0.4}, a=waits) as runtime:
         assert len((await runtime.compile(["a"])).chunks) == 1
 
 
@@ -228,10 +227,9 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-async def test_an_argument_that_is_no_plain_data_compiles_and_runs(name, tmp_path):
-    (tmp_path / "a.sls").write_text(f"{PY}    return {{'x': {{'test.nop': [{{'a': {ODD[name]}}}]}}}}\n")
-    (tmp_path / "b.sls").write_text(f"{PY}    return [{ODD[name]}]\n")
-    async with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"))) as runtime:
+async def test_an_argument_that_is_no_plain_data_compiles_and_runs(name, runtime_of):
+    texts = {"a": f"{{'x': {{'test.nop': [{{'a': {ODD[name]}}}]}}}}", "b": f"[{ODD[name]}]"}
+    async with runtime_of(**{sls: f"{PY}    return {data}\n" for sls, data in texts.items()}) as runtime:
         plan = await runtime.compile(["a"])
         async with runtime.run(plan) as run:
             pass
@@ -241,12 +239,11 @@ async def test_an_argument_that_is_no_plain_data_compiles_and_runs(name, tmp_pat
 
 
 @pytest.mark.parametrize("method", ["__eq__", "__hash__", "__bool__", "__str__", "__repr__", "__format__"])
-async def test_a_value_that_cannot_be_compared_or_shown_is_a_mistake_and_a_text_is_a_text(method, tmp_path):
+async def test_a_value_that_cannot_be_compared_or_shown_is_a_mistake_and_a_text_is_a_text(method, runtime_of):
     odd = f"type('Odd', (KIND,), {{'{method}': lambda *_: exec('raise BaseException(1)')}})"
     text = f"{PY}    return {{'x': {{'test.nop': [{{'name': VALUE}}]}}}}\n"
-    (tmp_path / "a.sls").write_text(text.replace("VALUE", odd.replace("KIND", "object") + "()"))
-    (tmp_path / "b.sls").write_text(text.replace("VALUE", odd.replace("KIND", "str") + "('y')"))
-    async with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"))) as runtime:
+    values = {"a": odd.replace("KIND", "object") + "()", "b": odd.replace("KIND", "str") + "('y')"}
+    async with runtime_of(**{sls: text.replace("VALUE", value) for sls, value in values.items()}) as runtime:
         with pytest.raises(CompileError, match="data that cannot be read, in 'x': BaseException: 1"):
             await runtime.compile(["a"])
         (chunk,) = (await runtime.compile(["b"])).chunks
