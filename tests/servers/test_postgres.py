@@ -1,17 +1,22 @@
-"""The PostgreSQL states and modules on a real server."""
+"""The PostgreSQL states and modules on a real server: the cases of postgres.yaml, and what takes more than its steps.
+
+A step is a ``state`` with its rows, result, changes and comment, of a dry run (``test``), a real one (``run``) and a second
+one (``again``), those that there are; a ``call`` of the module and what it ``gives``, or ``has`` among others; or ``sql``
+statements in a database. ``<word>`` is a name of the test's own, hard to quote; ``…`` stands for any text.
+"""
 
 from __future__ import annotations
 
 import os
 import pwd
+import re
 import uuid
+from pathlib import Path
 
 import pytest
-from tables import beside
 
+from asyncstate.data.formats import yaml_data
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-TABLES = beside(__file__)
 
 pytestmark = pytest.mark.server
 
@@ -27,25 +32,87 @@ def rows(postgres, function, **arguments):
     return [(row["result"], row["comment"], row["changes"]) for row in postgres.three_runs(function, **arguments)]
 
 
-def test_a_user_is_created_once(postgres, fresh):
-    name, group = fresh("ada"), fresh("staff")
-    assert postgres.state("postgres_group.present", name=group)["changes"] == {group: "Present"}
-    arguments = {"createdb": True, "password": "o'hara", "groups": [group], "valid_until": "2031-01-02"}
-    assert rows(postgres, "postgres_user.present", name=name, **arguments) == [
-        (None, f"User {name} is set to be created", {}),
-        (True, f"The user {name} has been created", {name: "Present"}),
-        (True, f"User {name} is already present", {}),
-    ]
-    role = postgres.call("postgres.role_get", name, return_password=True)
-    assert (role["can create databases"], role["can login"], role["superuser"]) == (True, True, False)
-    assert (role["groups"], str(role["expiry time"])) == ([group], "2031-01-02 00:00:00")
-    assert role["password"].startswith("md5")
-    assert postgres.call("postgres.role_get", group)["can login"] is False
+CASES = yaml_data(Path(__file__).with_name("postgres.yaml").read_text(encoding="utf-8"))
+RUNS = {"test": True, "run": False, "again": False}
+STEPS = {"needs": set(), "sql": {"in"}, "call": {"gives", "has"}, "state": {"arguments", *RUNS}}
+
+
+@pytest.mark.parametrize("title", CASES)
+def test_the_server_becomes_what_the_states_say(postgres, filled, title):
+    for step in filled(CASES[title]):
+        (kind,) = step.keys() & STEPS
+        assert step.keys() - {kind} <= STEPS[kind]
+        if "needs" in step and not postgres.call("postgres.is_available_extension", step["needs"]):
+            pytest.skip("the server has no contributed extensions")
+        for statement in step.get("sql", ()):
+            in_sql(postgres, step["in"], statement)
+        if "call" in step:
+            function, *given = step["call"]
+            options = given.pop() if given and isinstance(given[-1], dict) else {}
+            found = postgres.call(f"postgres.{function}", *given, **options)
+            assert found == step.get("gives", found)
+            assert is_like(found, step.get("has", {})), found
+        assert kind != "state" or step.keys() & RUNS
+        for run, row in rows_of(postgres, step).items():
+            result, changes, comment = step[run]
+            assert (row["result"], row["changes"]) == (result, changes), row["comment"]
+            assert is_like(row["comment"], comment), row["comment"]
+
+
+def rows_of(postgres, step):
+    if "again" in step:
+        return dict(zip(RUNS, postgres.three_runs(step["state"], **step["arguments"]), strict=True))
+    return {run: postgres.state(step["state"], test=RUNS[run], **step["arguments"]) for run in RUNS if run in step}
+
+
+def is_like(found, wanted):
+    """Say whether a text, a list of texts in any order, or a dict that may have more is the one of the table."""
+    if isinstance(wanted, str):
+        return re.fullmatch(".*".join(map(re.escape, wanted.split("…"))), str(found), re.DOTALL) is not None
+    if isinstance(wanted, dict):
+        return all(is_like(found[name], value) for name, value in wanted.items())
+    return sorted(found) == sorted(wanted) if isinstance(wanted, list) else found == wanted
+
+
+@pytest.fixture
+def filled(fresh, postgres_socket):
+    """Put the names of this test in place of their words, everywhere in steps."""
+    names = {}
+
+    def name_of(word):
+        if word not in names:
+            names[word] = folder_in(postgres_socket) if word == "folder" else fresh(word)
+        return names[word]
+
+    def filled(value):
+        if isinstance(value, str):
+            value = re.sub(r"<(\w+) in SQL>", lambda found: '"' + name_of(found[1]).replace('"', '""') + '"', value)
+            return re.sub(r"<(\w+)>", lambda found: name_of(found[1]), value)
+        if isinstance(value, dict):
+            return {filled(key): filled(item) for key, item in value.items()}
+        return [filled(item) for item in value] if isinstance(value, list) else value
+
+    return filled
+
+
+def folder_in(place):
+    """Make a folder of the server's account."""
+    folder = f"{place}/{uuid.uuid4().hex}"
+    os.mkdir(folder)
+    os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
+    return folder
 
 
 @pytest.mark.parametrize(
     "change",
-    TABLES["attributes of a role are changed once"],
+    [
+        {"createdb": True},
+        {"superuser": True, "replication": True},
+        {"inherit": False},
+        {"login": False},
+        {"createroles": True},
+        {"valid_until": "2030-05-06 07:08:09"},
+    ],
 )
 def test_attributes_of_a_role_are_changed_once(postgres, fresh, change):
     name = fresh("ada")
@@ -54,15 +121,6 @@ def test_attributes_of_a_role_are_changed_once(postgres, fresh, change):
     assert dry == (None, f"User {name} is set to be updated", {name: change})
     assert real == (True, f"The user {name} has been updated", {name: change})
     assert again == (True, f"User {name} is already present", {})
-
-
-def test_a_date_the_server_cannot_read(postgres, fresh):
-    name = fresh("ada")
-    postgres.call("postgres.user_create", name)
-    row = postgres.state("postgres_user.present", name=name, valid_until="some day", test=True)
-    assert (row["result"], row["changes"]) == (False, {})
-    assert row["comment"].startswith('ERROR:  invalid input syntax for type timestamp: "some day"')
-    assert postgres.state("postgres_user.present", name=name, valid_until="infinity")["changes"] == {}
 
 
 @pytest.mark.parametrize("encrypted", [None, True, "md5", "scram-sha-256", False])
@@ -103,173 +161,21 @@ def test_the_server_takes_the_password(postgres, fresh, postgres_socket):
         postgres.call("postgres.psql_query", "SELECT pg_reload_conf()")
 
 
-def test_groups_are_added(postgres, fresh):
-    name, one, two = fresh("ada"), fresh("one"), fresh("two")
-    for group in (one, two):
-        postgres.call("postgres.group_create", group)
-    postgres.call("postgres.user_create", name, groups=[one])
-    dry, real, again = rows(postgres, "postgres_user.present", name=name, groups=f"{one},{two}")
-    assert dry == (None, f"User {name} is set to be updated", {name: {"groups": [two]}})
-    assert real[2] == {name: {"groups": [two]}}
-    assert again[2] == {}
-    assert sorted(postgres.call("postgres.role_get", name)["groups"]) == sorted([one, two])
-
-
-def test_a_role_whose_group_does_not_exist_is_not_created_half(postgres, fresh):
-    name = fresh("ada")
-    row = postgres.state("postgres_user.present", name=name, groups="nobody at all")
-    assert (row["result"], row["changes"]) == (False, {})
-    assert row["comment"] == f'Failed to create user {name}\nERROR:  role "nobody at all" does not exist'
-    assert postgres.call("postgres.user_exists", name) is False
-
-
-@pytest.mark.parametrize(("kind", "function"), [("User", "postgres_user"), ("Group", "postgres_group")])
-def test_a_role_is_removed_once(postgres, fresh, kind, function):
-    name = fresh("ada")
-    postgres.call("postgres.user_create", name)
-    assert rows(postgres, f"{function}.absent", name=name) == [
-        (None, f"{kind} {name} is set to be removed", {}),
-        (True, f"{kind} {name} has been removed", {name: "Absent"}),
-        (True, f"{kind} {name} is not present, so it cannot be removed", {}),
-    ]
-
-
-def test_a_role_that_owns_something_stays(postgres, fresh):
-    name, database = fresh("ada"), fresh("shop")
-    postgres.call("postgres.user_create", name)
-    postgres.call("postgres.db_create", database, owner=name)
-    row = postgres.state("postgres_user.absent", name=name)
-    assert row["result"] is False
-    assert row["comment"].startswith(f"User {name} failed to be removed\nERROR:  role ")
-    assert "cannot be dropped" in row["comment"]
-
-
-def test_a_database(postgres, fresh):
-    name, owner = fresh("shop"), fresh("ada")
-    postgres.call("postgres.user_create", owner)
-    arguments = {"encoding": "UTF8", "lc_collate": "C", "lc_ctype": "C", "template": "template0"}
-    assert rows(postgres, "postgres_database.present", name=name, **arguments) == [
-        (None, f"Database {name} is set to be created", {}),
-        (True, f"The database {name} has been created", {name: "Present"}),
-        (True, f"Database {name} is already present", {}),
-    ]
-    assert rows(postgres, "postgres_database.present", name=name, owner=owner, **arguments) == [
-        (None, f"Database {name} exists, but parameters need to be changed", {}),
-        (True, f"Parameters for database {name} have been changed", {name: "Parameters changed"}),
-        (True, f"Database {name} is already present", {}),
-    ]
-    for wrong in ({"encoding": "LATIN1"}, {"lc_collate": "POSIX"}, {"lc_ctype": "POSIX"}):
-        row = postgres.state("postgres_database.present", name=name, **wrong)
-        assert row["result"] is False
-        assert row["comment"] == f"Database {name} has wrong parameters which couldn't be changed on fly."
-    row = postgres.state("postgres_database.present", name=name, owner="nobody at all")
-    assert row["result"] is False
-    assert row["comment"].startswith(f"Failed to change parameters for database {name}\nERROR:  role")
-    assert rows(postgres, "postgres_database.absent", name=name) == [
-        (None, f"Database {name} is set to be removed", {}),
-        (True, f"Database {name} has been removed", {name: "Absent"}),
-        (True, f"Database {name} is not present, so it cannot be removed", {}),
-    ]
-
-
-def test_the_owner_of_a_database_has_nothing_run_as_superuser(postgres, fresh):
-    name, owner = fresh("shop"), fresh("ada")
-    postgres.call("postgres.user_create", owner)
-    postgres.call("postgres.db_create", name)
-    quoted = '"' + name.replace('"', '""') + '"'
-    for statement in (
-        "CREATE SCHEMA evil",
-        "CREATE TABLE evil.ran (x text)",
-        "CREATE FUNCTION evil.note() RETURNS text LANGUAGE sql AS $$ INSERT INTO evil.ran VALUES ('x') RETURNING x $$",
-        "CREATE FUNCTION evil.quote_ident(name) RETURNS text LANGUAGE sql AS $$ SELECT evil.note() $$",
-        f"ALTER DATABASE {quoted} SET search_path = evil, pg_catalog",
-    ):
-        in_sql(postgres, name, statement)
-    row = postgres.state("postgres_database.present", name=name, owner=owner, owner_recurse=True)
-    assert (row["result"], row["comment"]) == (True, f"Parameters for database {name} have been changed")
-    assert postgres.call("postgres.psql_query", "SELECT * FROM evil.ran", maintenance_db=name) == []
-
-
-def test_a_database_changes_hands_with_what_is_in_it(postgres, fresh):
-    name, owner = fresh("shop"), fresh("ada")
-    postgres.call("postgres.user_create", owner)
-    postgres.call("postgres.db_create", name)
-    for statement in (
-        "CREATE SCHEMA a",
-        "CREATE TABLE a.t (id serial, name text)",
-        "CREATE VIEW a.v AS SELECT * FROM a.t",
-        "CREATE SEQUENCE s",
-        "CREATE FUNCTION f(integer) RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$",
-        "CREATE AGGREGATE g(integer) (SFUNC = int4pl, STYPE = integer)",
-    ):
-        in_sql(postgres, name, statement)
-    row = postgres.state("postgres_database.present", name=name, owner=owner, owner_recurse=True)
-    assert row["changes"] == {name: "Parameters changed"}
-    owners = postgres.call(
-        "postgres.psql_query",
-        "SELECT relname AS n, pg_get_userbyid(relowner) AS o FROM pg_class WHERE relname IN ('t', 'v', 's', 't_id_seq')"
-        " UNION SELECT proname, pg_get_userbyid(proowner) FROM pg_proc WHERE proname IN ('f', 'g')"
-        " UNION SELECT nspname, pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname IN ('a', 'pg_catalog')",
-        maintenance_db=name,
-    )
-    own = dict.fromkeys(("t", "v", "s", "t_id_seq", "f", "g", "a"), owner)
-    assert {row["n"]: row["o"] for row in owners} == {**own, "pg_catalog": "postgres"}
-    assert postgres.call("postgres.db_list")[name]["Owner"] == owner
-
-
-def test_a_schema(postgres, fresh):
-    database, owner = fresh("shop"), fresh("ada")
-    postgres.call("postgres.db_create", database)
-    postgres.call("postgres.user_create", owner)
-    where = {"dbname": database, "name": 'st"ock'}
-    assert rows(postgres, "postgres_schema.present", owner=owner, **where) == [
-        (None, f'Schema st"ock is set to be created in database {database}.', {}),
-        (True, f'Schema st"ock has been created in database {database}', {'st"ock': "Present"}),
-        (True, f'Schema st"ock already exists in database {database}', {}),
-    ]
-    assert postgres.call("postgres.schema_get", database, 'st"ock')["owner"] == owner
-    in_sql(postgres, database, 'CREATE TABLE "st""ock".t (id integer)')
-    row = postgres.state("postgres_schema.absent", **where)
-    assert row["result"] is False
-    assert row["comment"].startswith('Schema st"ock failed to be removed\nERROR:  cannot drop schema')
-    in_sql(postgres, database, 'DROP TABLE "st""ock".t')
-    assert rows(postgres, "postgres_schema.absent", **where) == [
-        (None, f'Schema st"ock is set to be removed from database {database}', {}),
-        (True, f'Schema st"ock has been removed from database {database}', {'st"ock': "Absent"}),
-        (True, f'Schema st"ock is not present in database {database}, so it cannot be removed', {}),
-    ]
-
-
-def test_an_extension(postgres, fresh):
-    database = fresh("shop")
-    postgres.call("postgres.db_create", database)
-    where = {"name": "hstore", "maintenance_db": database}
-    if not postgres.call("postgres.is_available_extension", "hstore"):
-        pytest.skip("the server has no contributed extensions")
-    assert rows(postgres, "postgres_extension.present", ext_version="1.4", **where) == [
-        (None, "Extension hstore is set to be installed", {}),
-        (True, "The extension hstore has been installed", {"hstore": "Installed"}),
-        (True, "Extension hstore is already present", {}),
-    ]
-    postgres.call("postgres.schema_create", database, "other")
-    assert rows(postgres, "postgres_extension.present", ext_version="1.8", schema="other", **where) == [
-        (None, "Extension hstore is set to be upgraded", {}),
-        (True, "The extension hstore has been upgraded", {"hstore": "Upgraded"}),
-        (True, "Extension hstore is already present", {}),
-    ]
-    found = postgres.call("postgres.get_installed_extension", "hstore", maintenance_db=database)
-    assert (found["extversion"], found["schema_name"]) == ("1.8", "other")
-    assert rows(postgres, "postgres_extension.absent", **where) == [
-        (None, "Extension hstore is set to be removed", {}),
-        (True, "Extension hstore has been removed", {"hstore": "Absent"}),
-        (True, "Extension hstore is not present, so it cannot be removed", {}),
-    ]
-    row = postgres.state("postgres_extension.present", name="no such thing", maintenance_db=database)
-    assert row["result"] is False
-    assert row["comment"].startswith("Failed to install extension no such thing\nextension no such thing is not avail")
-
-
-PRIVILEGES = TABLES["privileges"]
+PRIVILEGES = [
+    ("t", "table", {"privileges": ["SELECT", "insert"]}),
+    ("t", "table", {"privileges": ["ALL"]}),
+    ("t", "table", {"privileges": ["SELECT"], "grant_option": True}),
+    ("ALL", "table", {"privileges": ["SELECT"]}),
+    ("v", "table", {"privileges": ["SELECT"]}),
+    ("s", "sequence", {"privileges": ["USAGE", "SELECT"]}),
+    ("all", "sequence", {"privileges": ["ALL"]}),
+    ("f(integer, text)", "function", {"privileges": ["EXECUTE"]}),
+    ("in a", "table", {"privileges": ["DELETE"], "prepend": "a"}),
+    ("g(integer)", "function", {"privileges": ["ALL"], "prepend": "a"}),
+    ("a", "schema", {"privileges": ["USAGE"]}),
+    ("pg_default", "tablespace", {"privileges": ["CREATE"]}),
+    ("plpgsql", "language", {"privileges": ["USAGE"]}),
+]
 
 
 @pytest.fixture
@@ -310,79 +216,22 @@ def test_privileges(postgres, fresh, shop, object_name, object_type, options):  
     ]
 
 
-def test_the_owner_and_the_public_have_privileges(postgres, fresh, shop):
-    role = fresh("ada")
-    postgres.call("postgres.user_create", role)
-    in_sql(postgres, shop, f'ALTER TABLE t OWNER TO "{role.replace(chr(34), chr(34) * 2)}"')
-    what = {"object_name": "t", "object_type": "table", "maintenance_db": shop, "privileges": "ALL"}
-    assert postgres.state("postgres_privileges.present", name=role, **what)["changes"] == {}
-    what["privileges"] = ["SELECT"]
-    assert rows(postgres, "postgres_privileges.present", name="public", **what)[1][2] == {"public": "Present"}
-    listed = postgres.call("postgres.privileges_list", "t", "table", maintenance_db=shop)
-    assert listed["public"] == {"SELECT": False}
-
-
-def test_membership_is_a_privilege(postgres, fresh):
-    role, group = fresh("ada"), fresh("staff")
-    postgres.call("postgres.user_create", role)
-    postgres.call("postgres.group_create", group)
-    what = {"name": role, "object_name": group, "object_type": "group"}
-    dry, real, again = rows(postgres, "postgres_privileges.present", **what)
-    assert dry == (None, f"The privilege(s): {group} are set to be granted to {role}", {})
-    assert (real[2], again[2]) == ({role: "Present"}, {})
-    assert rows(postgres, "postgres_privileges.present", grant_option=True, **what)[1][2] == {role: "Present"}
-    assert postgres.call("postgres.privileges_list", group, "group") == {role: True}
-    assert [row[2] for row in rows(postgres, "postgres_privileges.absent", **what)] == [{}, {role: "Absent"}, {}]
-
-
 @pytest.mark.parametrize(
     ("arguments", "comment"),
-    TABLES["wrong privileges are a failed row"],
+    [
+        ({"object_type": "tabel"}, "Invalid object_type: tabel provided"),
+        (
+            {"object_type": "table", "privileges": ["EXECUTE"]},
+            "Invalid privilege(s): EXECUTE provided for object table",
+        ),
+        ({"object_type": "group", "privileges": ["ALL"]}, "The privileges option should not be set"),
+        ({"object_type": "function", "privileges": ["EXECUTE"]}, "is no function: expected its name"),
+    ],
 )
 def test_wrong_privileges_are_a_failed_row(postgres, arguments, comment):
     row = postgres.state("postgres_privileges.present", name="ada", object_name="x; DROP TABLE t", **arguments)
     assert (row["result"], row["changes"]) == (False, {})
     assert comment in row["comment"]
-
-
-def test_a_tablespace(postgres, fresh, postgres_socket):
-    name, owner = fresh("fast"), fresh("ada")
-    postgres.call("postgres.user_create", owner)
-    folder = f"{postgres_socket}/{uuid.uuid4().hex}"
-    os.mkdir(folder)
-    os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
-    what = {"name": name, "directory": folder}
-    assert rows(postgres, "postgres_tablespace.present", **what) == [
-        (None, f"Tablespace {name} is set to be created", {}),
-        (True, f"The tablespace {name} has been created", {name: "Present"}),
-        (True, f"Tablespace {name} is already present", {}),
-    ]
-    options = {"random_page_cost": 1.5, "seq_page_cost": 2}
-    dry, real, again = rows(postgres, "postgres_tablespace.present", owner=owner, options=options, **what)
-    assert dry == (None, f"Tablespace {name} options to be altered", {})
-    assert real[2] == {name: {"owner": owner, "options": options}}
-    assert again == (True, f"Tablespace {name} is already present", {})
-    row = postgres.state("postgres_tablespace.present", name=name, directory="/elsewhere")
-    assert row["result"] is False
-    assert "is not at the right location" in row["comment"]
-    assert [row[2] for row in rows(postgres, "postgres_tablespace.absent", name=name)] == [{}, {name: "Absent"}, {}]
-
-
-def test_a_query_that_writes(postgres, fresh):
-    name = fresh("ada")
-    postgres.call("postgres.user_create", name)
-    update = "WITH u AS (UPDATE pg_authid SET rolconnlimit = 7 WHERE oid = (SELECT max(oid) FROM pg_authid)"
-    update += " RETURNING rolconnlimit) SELECT * FROM u;"
-    assert postgres.call("postgres.psql_query", update, write=True) == [{"rolconnlimit": "7"}]
-    assert postgres.call("postgres.psql_query", "SELECT 'a,\n\"b' AS x, NULL AS y") == [{"x": 'a,\n"b', "y": ""}]
-    assert postgres.call("postgres.psql_query", "SELECT 1 AS x WHERE false") == []
-
-
-@pytest.mark.parametrize("test", [True, False])
-def test_a_server_that_does_not_answer(postgres, tmp_path, test):
-    row = postgres.state("postgres_user.present", name="ada", db_host="/nowhere", test=test)
-    assert (row["result"], row["changes"]) == (False, {})
-    assert "/nowhere/.s.PGSQL.5432" in row["comment"]
 
 
 def test_no_name_is_no_name(postgres):
