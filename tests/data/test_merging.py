@@ -109,24 +109,21 @@ SECOND = {"m": {"b": {"y": 2}}, "l": [2, 3], "n": 4}
 
 
 @pytest.mark.parametrize(
-    ("strategy", "merge_lists", "expected"),
+    ("strategy", "renderer", "merge_lists", "m", "items"),
     [
-        ("smart", False, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("recurse", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [1, 2, 3], "k": 1, "n": 4}),
-        ("none", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("unknown", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("aggregate", False, {"m": {"b": {"y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("overwrite", False, {"m": {"b": {"y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
-        ("list", False, {"m": [FIRST["m"], SECOND["m"]], "l": [[1, 2], [2, 3]], "k": 1, "n": 4}),
+        ("smart", "yaml", False, {"a": 1, "b": {"x": 1, "y": 2}}, [2, 3]),
+        ("smart", "yamlex", False, {"b": {"y": 2}}, [2, 3]),
+        ("recurse", "yaml", True, {"a": 1, "b": {"x": 1, "y": 2}}, [1, 2, 3]),
+        ("none", "yaml", True, {"a": 1, "b": {"x": 1, "y": 2}}, [2, 3]),
+        ("unknown", "yaml", True, {"a": 1, "b": {"x": 1, "y": 2}}, [2, 3]),
+        ("aggregate", "yaml", False, {"b": {"y": 2}}, [2, 3]),
+        ("overwrite", "yaml", False, {"b": {"y": 2}}, [2, 3]),
+        ("list", "yaml", False, [FIRST["m"], SECOND["m"]], [[1, 2], [2, 3]]),
     ],
 )
-def test_merge_strategies(strategy, merge_lists, expected):
-    assert merged(FIRST, SECOND, strategy, "jinja|yaml", merge_lists) == expected
+def test_merge_strategies(strategy, renderer, merge_lists, m, items):
+    assert merged(FIRST, SECOND, strategy, f"jinja|{renderer}", merge_lists) == {"m": m, "l": items, "k": 1, "n": 4}
     assert FIRST == {"m": {"a": 1, "b": {"x": 1}}, "l": [1, 2], "k": 1}, "nothing changes in place"
-
-
-def test_smart_under_yamlex():
-    assert merged(FIRST, SECOND, "smart", "jinja|yamlex")["m"] == {"b": {"y": 2}}
 
 
 def test_a_list_and_a_mapping_do_not_mix():

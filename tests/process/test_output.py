@@ -151,12 +151,16 @@ def test_a_full_disk_does_not_end_the_program(small, monkeypatch, tmp_path):
     assert b"is not kept: No space left on device" in shown(tmp_path, b"x" * 500)
 
 
-def test_what_is_parsed_is_never_cut(small, tmp_path):
-    assert run_child(["head", "-c", "5000", "/dev/zero"]).stdout == bytes(5000)
-    with kept(Keeping(str(tmp_path / "o"))):
-        assert run_child(["head", "-c", "5000", "/dev/zero"], limit=5000).stdout == bytes(5000)
-        with pytest.raises(CommandExecutionError, match="wrote more than 4999 bytes"):
-            run_child(["head", "-c", "5000", "/dev/zero"], limit=4999)
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("where", [None, Keeping("/nowhere")])
+@pytest.mark.parametrize("size", [5000, 1_000_000])
+def test_what_is_parsed_is_never_cut(small, where, size):
+    with kept(where):
+        assert run_child(["head", "-c", f"{size}", "/dev/zero"], limit=size).stdout == bytes(size)
+        with pytest.raises(CommandExecutionError, match=f"wrote more than {size - 1} bytes"):
+            run_child(["head", "-c", f"{size}", "/dev/zero"], limit=size - 1)
+        with pytest.raises(CommandExecutionError, match=rf"^yes was ended: it wrote more than {size} bytes$"):
+            run_child(["yes"], limit=size)
 
 
 @pytest.mark.parametrize("where", [None, Keeping("/nowhere", "no")])
