@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -174,19 +175,15 @@ def test_a_failing_callback_does_not_stop_the_others(caplog):
 
 
 def test_registering_while_another_thread_cancels_calls_exactly_once():
-    for _ in range(50):
-        token, seen, start = CancelToken(), [], threading.Barrier(2)
-
-        def cancel(token=token, start=start):
+    start = threading.Barrier(2)
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(50):
+            token, seen = CancelToken(), []
+            cancelling = pool.submit(lambda token=token: (start.wait(), token.cancel("x")))
             start.wait()
-            token.cancel("x")
-
-        thread = threading.Thread(target=cancel)
-        thread.start()
-        start.wait()
-        token.on_cancel(lambda seen=seen: seen.append(1))
-        thread.join()
-        assert seen == [1]
+            token.on_cancel(lambda seen=seen: seen.append(1))
+            cancelling.result()
+            assert seen == [1]
 
 
 def test_once_makes_a_value_once():
@@ -196,18 +193,12 @@ def test_once_makes_a_value_once():
         made.append(1)
         return object()
 
-    def ask(results):
+    def ask(_number):
         start.wait()
-        results.append(shared.once("k", factory))
+        return shared.once("k", factory)
 
-    results = []
-    threads = [threading.Thread(target=ask, args=(results,)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(made) == 1
-    assert len(set(map(id, results))) == 1
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(map(id, pool.map(ask, range(8))))) == len(made) == 1
 
 
 def test_check_cancelled_asks_the_current_call(call):

@@ -1,5 +1,6 @@
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -56,18 +57,14 @@ def test_the_key_is_private_and_stays(tmp_path):
 
 
 def test_programs_that_make_a_key_at_once_agree(tmp_path):
-    names, together = [], threading.Barrier(8)
+    together = threading.Barrier(8)
 
-    def make():
+    def make(_number):
         together.wait()
-        names.append(Key.of(str(tmp_path / "state")).name)
+        return Key.of(str(tmp_path / "state")).name
 
-    threads = [threading.Thread(target=make) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(names)) == 1
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(make, range(8)))) == 1
 
 
 @pytest.mark.parametrize(
