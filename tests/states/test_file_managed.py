@@ -10,7 +10,6 @@ from plugin_harness import PluginHarness
 
 from asyncstate.errors import RenderError
 
-NOTE = "\nNote: No changes made, actual changes may\nbe different due to other states."
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 
 
@@ -33,164 +32,6 @@ def mode_of(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.parametrize(
-    ("before", "arguments", "foretold", "changed", "after"),
-    [
-        (None, {"contents": "hello"}, {"newfile": "F"}, {"diff": "New file"}, "hello\n"),
-        (None, {"contents": "a", "contents_newline": False}, {"newfile": "F"}, {"diff": "New file"}, "a"),
-        (None, {"contents": ["one", 2, "x\r\ny"]}, {"newfile": "F"}, {"diff": "New file"}, "one\n2\nx\ny\n"),
-        (None, {"contents": ""}, {"newfile": "F"}, {"diff": "New file"}, ""),
-        (
-            None,
-            {"contents": "x", "mode": 640},
-            {"newfile": "F"},
-            {"diff": "New file", "mode": "0640"},
-            "x\n",
-        ),
-        (None, {"contents": "x", "mode": "0600"}, {"newfile": "F"}, {"diff": "New file"}, "x\n"),
-        (
-            None,
-            {"contents": "x", "new_file_diff": True},
-            {"diff": "--- \n+++ \n@@ -0,0 +1 @@\n+x\n"},
-            {"diff": "--- \n+++ \n@@ -0,0 +1 @@\n+x\n"},
-            "x\n",
-        ),
-        (
-            "old\n",
-            {"contents": "new"},
-            {"diff": "--- \n+++ \n@@ -1 +1 @@\n-old\n+new\n"},
-            {"diff": "--- \n+++ \n@@ -1 +1 @@\n-old\n+new\n"},
-            "new\n",
-        ),
-        (
-            "old\n",
-            {"contents": "new", "show_changes": False},
-            {"diff": "<show_changes=False>"},
-            {"diff": "<show_changes=False>"},
-            "new\n",
-        ),
-        (
-            "\0\1\2",
-            {"contents": "text"},
-            {"diff": "Replace binary file with text file"},
-            {"diff": "Replace binary file with text file"},
-            "text\n",
-        ),
-        ("same\n", {"contents": "same", "mode": "0600"}, {"mode": "0600"}, {"mode": "0600"}, "same\n"),
-    ],
-)
-def test_contents_table(plugins, before, arguments, foretold, changed, after):  # noqa: PLR0917 - a table
-    path = plugins.tmp_path / "f"
-    if before is not None:
-        path.write_text(before)
-        path.chmod(0o644)
-    dry, real, again = plugins.three_runs("file.managed", name=str(path), **arguments)
-    named = {key: str(path) if value == "F" else value for key, value in foretold.items()}
-    assert (dry["result"], dry["changes"]) == (None, named)
-    assert dry["comment"] == f"The file {path} is set to be changed{NOTE}"
-    assert (real["result"], real["changes"]) == (True, changed)
-    assert real["comment"] == f"File {path} updated"
-    assert path.read_text() == after
-    assert (again["result"], again["changes"]) == (True, {})
-    assert again["comment"] == f"File {path} is in the correct state"
-
-
-def test_a_file_already_right_is_right_in_a_dry_run_too(plugins, tmp_path):
-    path = tmp_path / "f"
-    path.write_text("x\n")
-    row = plugins.state("file.managed", test=True, name=str(path), contents="x")
-    assert row == {
-        "name": str(path),
-        "changes": {},
-        "result": True,
-        "comment": f"The file {path} is in the correct state",
-    }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"name": "rel/ative", "contents": "x"}, "Specified file rel/ative is not an absolute path"),
-        ({"name": "", "contents": "x"}, "Destination file name is required"),
-        (
-            {"contents": "x", "source": "salt://x"},
-            "'source' cannot be used in combination with 'contents', 'contents_pillar', or 'contents_grains'",
-        ),
-        (
-            {"contents": "x", "contents_pillar": "y"},
-            "Only one of 'contents', 'contents_pillar', and 'contents_grains' is permitted",
-        ),
-        (
-            {"contents": "x", "mode": "keep"},
-            "Mode preservation cannot be used in combination with 'contents', 'contents_pillar', or 'contents_grains'",
-        ),
-        ({"contents_pillar": "no:such"}, "Pillar no:such does not exist"),
-        ({"contents_grains": "nope"}, "Grain nope does not exist"),
-        ({"contents": "x", "context": ["a"]}, "Context must be formed as a dict"),
-        ({"contents": "x", "defaults": ["a"]}, "Defaults must be formed as a dict"),
-        (
-            {"contents": "", "allow_empty": False},
-            "'contents' value would result in empty contents. Set allow_empty to True to allow the managed file to be empty.",
-        ),
-        (
-            {"contents": "x", "user": "nosuch", "group": "nogrp"},
-            "User nosuch is not available Group nogrp is not available",
-        ),
-        (
-            {"source": "salt://nope"},
-            "Unable to manage file: Source file salt://nope not found in saltenv 'base'",
-        ),
-        ({"source": "/no/such"}, "Unable to manage file: Local file source /no/such does not exist"),
-        (
-            {"source": ["salt://nope", "/no/such"]},
-            "Unable to manage file: none of the specified sources were found",
-        ),
-        (
-            {"source": "http://127.0.0.1:1/x"},
-            "Unable to manage file: Unable to verify upstream hash of source file http://127.0.0.1:1/x, please set source_hash or set skip_verify to True",
-        ),
-        (
-            {"source": "http://127.0.0.1:1/x", "source_hash": "http://127.0.0.1:1/sums"},
-            "Unable to manage file: Source hash file http://127.0.0.1:1/sums not found",
-        ),
-    ],
-)
-def test_bad_arguments_change_nothing(plugins, tmp_path, arguments, comment):
-    path = tmp_path / "f"
-    row = plugins.state("file.managed", **{"name": str(path), **arguments})
-    assert (row["result"], row["changes"], row["comment"]) == (False, {}, comment)
-    assert not path.exists()
-
-
-def test_a_directory_in_the_way_is_an_error(plugins, tmp_path):
-    row = plugins.state("file.managed", name=str(tmp_path), contents="x")
-    assert (row["result"], row["comment"]) == (False, f"Specified target {tmp_path} is a directory")
-
-
-def test_parents_are_made_only_if_asked(plugins, tmp_path):
-    path = tmp_path / "a" / "b" / "f"
-    row = plugins.state("file.managed", name=str(path), contents="x")
-    assert (row["result"], row["changes"], row["comment"]) == (False, {}, "Parent directory not present")
-    row = plugins.state("file.managed", name=str(path), contents="x", makedirs=True, mode="0640")
-    assert row["result"] is True
-    assert (mode_of(path), mode_of(path.parent), mode_of(path.parent.parent)) == (0o640, 0o750, 0o750)
-
-
-def test_no_content_makes_an_empty_file_and_keeps_an_existing_one(plugins, tmp_path):
-    path = tmp_path / "f"
-    row = plugins.state("file.managed", name=str(path), mode="0644")
-    assert row["changes"] == {"new": f"file {path} created", "mode": "0644"}
-    assert row["comment"] == "Empty file"
-    path.write_text("kept")
-    row = plugins.state("file.managed", name=str(path), mode="0600", replace=False)
-    assert (row["changes"], path.read_text(), mode_of(path)) == ({"mode": "0600"}, "kept", 0o600)
-    row = plugins.state("file.managed", name=str(path), mode="0600")
-    assert (row["changes"], row["comment"]) == (
-        {},
-        f"File {path} exists with proper permissions. No changes made.",
-    )
-
-
 @pytest.mark.parametrize("content", [{}, {"contents": ""}, {"contents": "x"}])
 @pytest.mark.parametrize("more", [{}, {"new_file_diff": True}, {"new_file_diff": True, "mode": "0600"}])
 def test_a_new_file_is_foretold_whether_or_not_there_is_a_diff(plugins, tmp_path, content, more):
@@ -198,28 +39,6 @@ def test_a_new_file_is_foretold_whether_or_not_there_is_a_diff(plugins, tmp_path
     dry, real, again = plugins.three_runs("file.managed", name=str(tmp_path / "f"), **content, **more)
     assert (dry["result"], bool(dry["changes"]), bool(real["changes"])) == (None, True, True)
     assert (again["result"], again["changes"]) == (True, {})
-
-
-def test_create_false_leaves_a_missing_file_missing(plugins, tmp_path):
-    path = tmp_path / "f"
-    row = plugins.state("file.managed", name=str(path), contents="x", create=False)
-    assert (row["result"], row["comment"]) == (True, f"File {path} is not present and is not set for creation")
-    assert not path.exists()
-
-
-def test_contents_from_pillar_and_grains(plugins, tmp_path):
-    plugins.pillar["app"] = {"key": "secret\n", "more": "x"}
-    plugins.grains["motd"] = "hi"
-    for arguments, wanted in (
-        ({"contents_pillar": "app:key"}, "secret\n"),
-        ({"contents_pillar": ["app:key", "app:more"]}, "secret\n\nx\n"),
-        ({"contents_pillar": "app|key", "contents_delimiter": "|"}, "secret\n"),
-        ({"contents_grains": "motd"}, "hi\n"),
-    ):
-        path = tmp_path / "f"
-        assert plugins.state("file.managed", name=str(path), **arguments)["result"] is True
-        assert path.read_text() == wanted
-        path.unlink()
 
 
 @pytest.mark.parametrize("more", [{"contents_pillar": "none"}, {"contents_grains": "none"}])
@@ -258,23 +77,6 @@ def test_source_of_another_environment(plugins, tmp_path):
     assert (tmp_path / "f").read_text() == "dev\n"
 
 
-def test_the_first_source_that_exists_is_taken(plugins, tmp_path):
-    plugins.salt_file("second", "2\n")
-    source = ["salt://first", {"salt://second": ""}, "salt://third"]
-    assert plugins.state("file.managed", name=str(tmp_path / "f"), source=source)["result"] is True
-    assert (tmp_path / "f").read_text() == "2\n"
-
-
-def test_a_wrong_hash_keeps_the_old_file(plugins, tmp_path):
-    source, path = tmp_path / "source", tmp_path / "f"
-    source.write_text("abc")
-    path.write_text("old")
-    row = plugins.state("file.managed", name=str(path), source=str(source), source_hash="sha256=" + "0" * 64)
-    assert row["result"] is False
-    assert row["comment"].startswith(f"Specified sha256 checksum for {source} ({'0' * 64}) does not match actual")
-    assert path.read_text() == "old"
-
-
 @pytest.fixture
 def web(tmp_path):
     root = tmp_path / "www"
@@ -309,22 +111,6 @@ def test_a_web_source_is_verified_and_not_fetched_again(plugins, tmp_path, web):
     row = plugins.state("file.managed", name=str(tmp_path / "g"), source=f"{url}/x", source_hash="1" * 64)
     assert row["result"] is False
     assert not (tmp_path / "g").exists()
-
-
-def test_templates_see_context_over_defaults_and_what_is_managed(plugins, tmp_path):
-    plugins.salt_file("t", "{{ a }} {{ b }} {{ source }} {{ name }} {{ own }}\n")
-    path = tmp_path / "f"
-    arguments = {
-        "name": str(path),
-        "source": "salt://t",
-        "template": "jinja",
-        "defaults": {"a": 1, "b": 2},
-        "context": {"b": 3},
-        "own": "argument",
-    }
-    dry, real, again = plugins.three_runs("file.managed", **arguments)
-    assert (dry["result"], real["result"], again["changes"]) == (None, True, {})
-    assert path.read_text() == f"1 3 salt://t {path} argument\n"
 
 
 def test_a_picture_among_the_templates_is_taken_as_it_is(plugins, tmp_path):
@@ -392,18 +178,6 @@ def test_encoding(plugins, tmp_path):
     assert (row["result"], path.read_bytes()) == (False, b"\xfc\n")
 
 
-@pytest.mark.parametrize("follow", [True, False])
-def test_links(plugins, tmp_path, follow):
-    target, link = tmp_path / "target", tmp_path / "link"
-    target.write_text("old\n")
-    link.symlink_to(target)
-    row = plugins.state("file.managed", name=str(link), contents="new", follow_symlinks=follow)
-    assert row["changes"]["diff"] == "--- \n+++ \n@@ -1 +1 @@\n-old\n+new\n"
-    assert link.is_symlink() is follow
-    assert target.read_text() == ("new\n" if follow else "old\n")
-    assert link.read_text() == "new\n"
-
-
 LINKS = {
     "same": "text",
     "empty": "none",
@@ -435,19 +209,6 @@ def test_a_dry_run_tells_what_becomes_of_a_link_or_a_pipe(plugins, tmp_path, nam
         assert stat.S_ISREG((tmp_path / name).lstat().st_mode)
 
 
-def test_a_link_that_stays_has_no_mode_of_its_own(plugins, tmp_path):
-    (tmp_path / "link").symlink_to("nowhere")
-    plugins.opts["foresight"] = True
-    arguments = {"name": str(tmp_path / "link"), "mode": "0644", "follow_symlinks": False}
-    assert [row["changes"] for row in plugins.three_runs("file.managed", **arguments)] == [{}, {}, {}]
-
-
-def test_a_variable_may_be_named_as_an_argument_of_the_dry_run(plugins, tmp_path):
-    arguments = {"name": str(tmp_path / "f"), "contents": "x", "keep_mode": "y"}
-    dry, real, _ = plugins.three_runs("file.managed", **arguments)
-    assert (dry["result"], real["result"]) == (None, True)
-
-
 @needs_root
 def test_owner_and_mode_are_set_and_reported(plugins, tmp_path):
     path = tmp_path / "f"
@@ -463,35 +224,10 @@ def test_owner_and_mode_are_set_and_reported(plugins, tmp_path):
     assert (path.stat().st_uid, mode_of(path)) == (65534, 0o640)
 
 
-def test_a_missing_user_is_no_error_in_a_dry_run(plugins, tmp_path):
-    row = plugins.state("file.managed", test=True, name=str(tmp_path / "f"), contents="x", user="later")
-    assert row["result"] is None
-
-
-def test_check_cmd_sees_the_new_content_first(plugins, tmp_path):
-    path = tmp_path / "f"
-    row = plugins.state("file.managed", name=str(path), contents="evil", check_cmd="grep good")
-    assert (row["result"], row["changes"], row["comment"]) == (False, {}, "check_cmd execution failed")
-    assert row["skip_watch"] is True
-    assert not path.exists()
-    row = plugins.state(
-        "file.managed", name=str(path), contents="good", check_cmd="grep good", tmp_dir=str(tmp_path), tmp_ext=".conf"
-    )
-    assert (row["result"], row["changes"]) == (True, {"diff": "New file"})
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["f", "file_roots"]
-
-
 def test_check_cmd_is_not_run_for_a_file_that_is_right(plugins, tmp_path):
     (tmp_path / "f").write_text("x\n")
     plugins.salt["cmd.run_all"] = None
     assert plugins.state("file.managed", name=str(tmp_path / "f"), contents="x", check_cmd="false")["result"] is True
-
-
-def test_check_cmd_with_a_template(plugins, tmp_path):
-    plugins.salt_file("t", "go{{ 'od' }}\n")
-    path = tmp_path / "f"
-    row = plugins.state("file.managed", name=str(path), source="salt://t", template="jinja", check_cmd="grep -q good")
-    assert (row["result"], path.read_text()) == (True, "good\n")
 
 
 def test_backup_minion_keeps_the_old_content(plugins, tmp_path):
@@ -506,16 +242,6 @@ def test_backup_minion_keeps_the_old_content(plugins, tmp_path):
     assert len(plugins.call("file.list_backups", str(path))) == 2
     assert plugins.call("file.delete_backup", str(path), 7)["comment"] == f"backup_id '7' does not exist for {path}"
     assert plugins.call("file.delete_backup", str(path), 0)["result"] is True
-
-
-def test_lenient_comparison_changes_the_file_but_skips_requisites(plugins, tmp_path):
-    path = tmp_path / "f"
-    path.write_text("a # note\nb\n")
-    row = plugins.state("file.managed", name=str(path), contents="b\na # other", ignore_comment_characters="#")
-    assert row["skip_req"] is True
-    assert path.read_text() == "b\na # other\n"
-    row = plugins.state("file.managed", name=str(path), contents="c", ignore_ordering=True)
-    assert "skip_req" not in row
 
 
 def test_keep_source_never_removes_a_source_of_the_roots(plugins, tmp_path):
@@ -568,13 +294,6 @@ def test_a_users_link_to_his_own_file_is_followed(plugins, tmp_path):
     assert (own.read_text(), own.stat().st_uid) == ("new\n", 65534)
 
 
-def test_extra_arguments_are_reported_where_they_mislead(plugins, tmp_path):
-    row = plugins.state("file.managed", name=str(tmp_path / "f"), contents="x", file_mode="0600")
-    assert row["warnings"] == [
-        "The 'file_mode' argument will be ignored.  Please use 'mode' instead to set file permissions."
-    ]
-
-
 def test_many_threads_writing_one_file_leave_one_whole_content(plugins, tmp_path):
     path = tmp_path / "f"
     texts = [f"{number}" * 20000 for number in range(8)]
@@ -589,16 +308,6 @@ def test_many_threads_writing_one_file_leave_one_whole_content(plugins, tmp_path
         thread.join()
     assert path.read_text().rstrip("\n") in texts
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["f", "file_roots"]
-
-
-def test_the_row_of_a_replaced_link_shows_what_its_content_was(plugins, tmp_path):
-    (tmp_path / "real").write_text("old\n")
-    (tmp_path / "link").symlink_to("real")
-    plugins.salt_file("new", "new\n")
-    row = plugins.state("file.managed", name=str(tmp_path / "link"), source="salt://new", follow_symlinks=False)
-    assert row["changes"]["diff"] == "--- \n+++ \n@@ -1 +1 @@\n-old\n+new\n"
-    assert not (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_text() == "old\n"
 
 
 @pytest.mark.parametrize(("before", "result"), [(None, False), ("old", False), ("new", True)])

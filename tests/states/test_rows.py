@@ -1,0 +1,12 @@
+"""The tables in tests/states/rows: support/state_tables.py says how they are read."""
+
+import pytest
+from state_tables import cases, expected, replay
+
+CASES = cases()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows(tmp_path, case):
+    found = replay(tmp_path, CASES[case])
+    assert found == expected(CASES[case], found)

@@ -1,0 +1,195 @@
+"""Tables of states, tests/states/rows/*.yaml: a system, one call, and what the rows and the system are afterwards.
+
+Each case is a title with:
+
+state, arguments   the call. It is made in a dry run, which must change nothing, then for real, then again.
+test, run, again   the three rows: result, changes, comment, and other keys if there are any. A row that is left out is
+                   the one of ``run``. A comment that ends with ``…`` goes on in any way.
+files, after       what is below ``{root}``, and what of it is different afterwards: ``~`` is gone. A file is its text, or
+                   has a ``text`` and a ``mode``; ``{}`` is a folder, ``{link: …}`` and ``{hard: …}`` are links.
+tree               the files of the file roots
+opts, pillar, grains, lowstate
+machine, machine after   likewise, of the ``fake`` that stands for the programs of the system
+
+``every case`` says what all cases of a table have; a case says it otherwise, or more.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import stat
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fake_accounts import FakeAccounts
+from plugin_harness import ROW_KEYS, PluginHarness, snapshot
+from record_state_rows import cleaned, filled
+
+from asyncstate.data.formats import yaml_data
+from asyncstate.errors import AsyncStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TABLES = Path(__file__).parents[1] / "states" / "rows"
+COMMON = "every case"
+RUNS = {"test": True, "run": False, "again": False}
+KEYS = {
+    "loads", "fake", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine", "state", "arguments",
+    *RUNS, "after", "machine after",
+}  # fmt: skip
+UNSEEN = {"calls", "options", "asked", "commands"}
+"""Attributes of fakes that tell how they were asked, and nothing of the system."""
+
+
+def cases() -> dict[str, dict[str, Any]]:
+    """Return the cases of all tables, by ``table: title``."""
+    found = {}
+    for path in sorted(TABLES.glob("*.yaml")):
+        table = yaml_data(path.read_text(encoding="utf-8"))
+        common = table.pop(COMMON, {})
+        for title, case in table.items():
+            whole = found[f"{path.stem}: {title}"] = merged(common, case)
+            assert {"state", "arguments", "run"} <= whole.keys() <= KEYS, f"{path.name}, {title}"
+    return found
+
+
+def replay(tmp_path: Path, case: dict[str, Any]) -> dict[str, Any]:
+    """Make the three calls of a case; return the rows and what became of the system, in the words of the table."""
+    root = tmp_path / "root"
+    root.mkdir()
+    plugins = PluginHarness(tmp_path, **filled(case.get("opts", {}), root))
+    for kind, names in case["loads"].items():
+        for name in names:
+            plugins.load(kind, name)
+    fake = FAKES[case["fake"]](plugins) if "fake" in case else None
+    lay_out(root, filled(case.get("files", {}), root))
+    for name, text in case.get("tree", {}).items():
+        plugins.salt_file(name, text)
+    for name in ("pillar", "grains"):
+        getattr(plugins, name).update(filled(case.get(name, {}), root))
+    plugins.lowstate = filled(case.get("lowstate", []), root)
+    for name, value in filled(case.get("machine", {}), root).items():
+        setattr(fake, name, set(value) if isinstance(getattr(fake, name), set) else value)
+    first = seen(root, fake)
+    untouched = snapshot(tmp_path)
+    found: dict[str, Any] = {}
+    for run, test in RUNS.items():
+        arguments = filled(copy.deepcopy(case["arguments"]), root)
+        row = plugins.state(case["state"], test=test, errors=(AsyncStateError,), **arguments)
+        found[run] = cleaned(essence(row, arguments), root)
+        after = seen(root, fake)
+        assert not test or (after, snapshot(tmp_path)) == (first, untouched), "the dry run changed something"
+    changes = {"after": difference(first[0], after[0], deep=False), "machine after": difference(first[1], after[1])}
+    return {**found, **cleaned(changes, root)}
+
+
+def expected(case: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return what `replay` must have found; what the table leaves open is as it was found."""
+    wanted = {run: list(case.get(run, case["run"])) for run in RUNS}
+    for run, row in wanted.items():
+        said = found[run][2]
+        if row[2].endswith("…") and said.startswith(row[2].removesuffix("…")):
+            row[2] = said
+    return {**wanted, **{name: case.get(name, {}) for name in ("after", "machine after")}}
+
+
+def essence(row: dict[str, Any], arguments: dict[str, Any]) -> list[Any]:
+    """Reduce a row to what a table says of it."""
+    more = {key: value for key, value in row.items() if key not in ROW_KEYS}
+    if row["name"] != arguments.get("name"):
+        more["name"] = row["name"]
+    return [row["result"], row["changes"], row["comment"], *([more] if more else [])]
+
+
+def seen(root: Path, fake: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the files and the state of the fake, in the words of a table."""
+    plain = {name: value for name, value in vars(fake).items() if name[0] != "_" and name not in UNSEEN} if fake else {}
+    values = {name: sorted(value) if isinstance(value, set) else value for name, value in plain.items()}
+    return tree_of(root), copy.deepcopy({name: value for name, value in values.items() if is_data(value)})
+
+
+def is_data(value: Any) -> bool:
+    """Say whether YAML has the value."""
+    if isinstance(value, dict):
+        return all(isinstance(key, (str, int)) and is_data(item) for key, item in value.items())
+    return all(map(is_data, value)) if isinstance(value, list) else isinstance(value, (str, int, float, type(None)))
+
+
+def lay_out(root: Path, files: dict[str, Any]) -> None:
+    """Make the files of a case; links lead to what is made before them, or to nothing."""
+    for name, value in files.items():
+        path, entry = root / name, value if isinstance(value, dict) else {"text": value}
+        for folder in reversed([each for each in path.parents if not each.exists()]):
+            folder.mkdir(mode=0o755)
+        if "link" in entry:
+            path.symlink_to(entry["link"])
+        elif "hard" in entry:
+            path.hardlink_to(root / entry["hard"])
+        elif "text" in entry:
+            path.write_bytes(entry["text"].encode())
+            path.chmod(int(entry.get("mode", "0644"), 8))
+        else:
+            path.mkdir(exist_ok=True)
+            path.chmod(int(entry.get("mode", "0755"), 8))
+
+
+def tree_of(root: Path) -> dict[str, Any]:
+    """Return what is below a folder, as tables write it: folders with something in them only if their mode is unusual."""
+    found: dict[str, Any] = {}
+    links: dict[tuple[int, int], str] = {}
+    for path in sorted(root.rglob("*")):
+        status, name = path.lstat(), path.relative_to(root).as_posix()
+        mode = f"{stat.S_IMODE(status.st_mode):04o}"
+        if stat.S_ISLNK(status.st_mode):
+            found[name] = {"link": os.readlink(path)}
+        elif stat.S_ISDIR(status.st_mode):
+            if mode != "0755" or not any(path.iterdir()):
+                found[name] = {"mode": mode} if mode != "0755" else {}
+        elif not stat.S_ISREG(status.st_mode):
+            found[name] = {"kind": stat.filemode(status.st_mode)[0], "mode": mode}
+        elif status.st_nlink > 1 and (status.st_dev, status.st_ino) in links:
+            found[name] = {"hard": links[status.st_dev, status.st_ino]}
+        else:
+            links[status.st_dev, status.st_ino] = name
+            text = path.read_bytes().decode(errors="backslashreplace")
+            found[name] = {"text": text, "mode": mode} if mode != "0644" else text
+    return found
+
+
+def difference(before: dict[str, Any], after: dict[str, Any], *, deep: bool = True) -> dict[str, Any]:
+    """Return what is new or different, and None for what is gone; ``deep`` in dicts, too."""
+    found = dict.fromkeys([key for key in before if key not in after])
+    for key, value in after.items():
+        old = before.get(key)
+        if key not in before or old != value:
+            both = deep and isinstance(old, dict) and isinstance(value, dict)
+            found[key] = difference(old, value) if both else value
+    return found
+
+
+def merged(common: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Put what a case says over what all of its table have."""
+    both = {
+        key: merged(common[key], value) if isinstance(value, dict) and isinstance(common.get(key), dict) else value
+        for key, value in own.items()
+    }
+    return {**copy.deepcopy(common), **both}
+
+
+class Programs:
+    """Runs the programs of this machine, as ``cmd.run_all`` does."""
+
+    def __init__(self, plugins: PluginHarness) -> None:
+        plugins.salt["cmd.run_all"] = self._run
+        plugins.salt["cmd.run"] = lambda command, **options: self._run(command, **options)["stdout"]
+
+    def _run(self, command: str | list[str], cwd: str | None = None, **_: Any) -> dict[str, Any]:
+        shell = isinstance(command, str)
+        done = subprocess.run(command, cwd=cwd, shell=shell, capture_output=True, text=True, check=False)
+        return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
+
+
+FAKES: dict[str, Callable[[PluginHarness], Any]] = {"programs": Programs, "accounts": FakeAccounts}
