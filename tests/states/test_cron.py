@@ -4,45 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import re
 
 import pytest
 from asyncstate.states import cron
+from fake_crontab import ME, FakeCrontab
 from plugin_harness import PluginHarness
 from record_answers import recorded
 
-ME = pwd.getpwuid(os.geteuid()).pw_name  # who is no root gets at other tables by becoming somebody else
 MARKER = "# Lines below here are managed by Salt, do not edit\n"
-
-
-class FakeCrontab:
-    """``tables`` by user; ``complaint`` makes it refuse."""
-
-    def __init__(self, harness):
-        self.tables = {}
-        self.complaint = ""
-        self.commands = []
-        harness.salt["cmd.run_stdout"] = self.show
-        harness.salt["cmd.run_all"] = self.install
-
-    def _user(self, command, options):
-        assert command[0] == "crontab"
-        return command[2] if command[1] == "-u" else options.get("runas", ME)
-
-    def show(self, command, **options):
-        return self.tables.get(self._user(command, options), "")
-
-    def install(self, command, stdin=None, **options):
-        assert options.pop("python_shell") is False
-        self.commands.append(command)
-        if self.complaint:
-            return {"retcode": 1, "stdout": "", "stderr": self.complaint}
-        assert command[-1] == "-", "a path may lead elsewhere by the time crontab reads it"
-        if not options.pop("stdin_raw_newlines", False):
-            stdin = stdin.replace("\\n", "\n")  # as cmd.run_all does
-        self.tables[self._user(command, options)] = stdin
-        return {"retcode": 0, "stdout": "", "stderr": ""}
 
 
 @pytest.fixture
@@ -84,60 +54,6 @@ def test_a_drawn_time_stays(plugins, crontab, minute, low, high):
     assert plugins.state("cron.present", **arguments)["changes"] == {}
     assert plugins.state("cron.present", **arguments, test=True)["result"] is True
     assert crontab.tables["root"] == table
-
-
-def test_absent(plugins, crontab):
-    crontab.tables["root"] = f"{MARKER}A=1\n# SALT_CRON_IDENTIFIER:job\n1 2 * * * /bin/x\n@daily /bin/y\n"
-    dry, real, again = plugins.three_runs("cron.absent", name="other", identifier="job", minute="ignored")
-    assert (dry["result"], dry["comment"]) == (None, "Cron other is set to be removed")
-    assert (real["comment"], real["changes"]) == ("Cron other removed from root's crontab", {"root": "other"})
-    assert (again["result"], again["comment"], again["changes"]) == (True, "Cron other already absent", {})
-    assert plugins.state("cron.absent", name="other", test=True)["comment"] == "Cron other is absent"
-    dry, real, _ = plugins.three_runs("cron.absent", name="/bin/y", special="@daily")
-    assert dry["result"] is None
-    assert real["changes"] == {"root": "/bin/y"}
-    assert crontab.tables["root"] == f"{MARKER}A=1\n"
-
-
-def test_variables(plugins, crontab):
-    dry, real, again = plugins.three_runs("cron.env_present", name="MAILTO", value="a@b")
-    assert (dry["result"], dry["comment"]) == (None, "Cron env MAILTO is set to be added")
-    assert (real["comment"], real["changes"]) == ("Cron env MAILTO added to root's crontab", {"root": "MAILTO"})
-    assert again["comment"] == "Cron env MAILTO already present"
-    dry, real, again = plugins.three_runs("cron.env_present", name="MAILTO")
-    assert (dry["comment"], real["comment"]) == ("Cron env MAILTO is set to be updated", "Cron env MAILTO updated")
-    assert again["changes"] == {}
-    assert crontab.tables["root"] == f'{MARKER}MAILTO=""\n'
-    dry, real, again = plugins.three_runs("cron.env_absent", name="MAILTO")
-    assert (dry["result"], dry["comment"]) == (None, "Cron env MAILTO is set to be removed")
-    assert real["comment"] == "Cron env MAILTO removed from root's crontab"
-    assert (again["result"], again["comment"]) == (True, "Cron env MAILTO already absent")
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "comment"),
-    [
-        ("cron.present", {"name": "x"}, "Cron x for user root failed to commit with error \nno!"),
-        ("cron.env_present", {"name": "x"}, "Cron env x for user root failed to commit with error \nno!"),
-        ("cron.absent", {"name": "old"}, "Cron old for user root failed to commit with error no!"),
-        ("cron.env_absent", {"name": "A"}, "Cron env A for user root failed to commit with error no!"),
-    ],
-)
-def test_a_refusing_program_fails_the_state_and_changes_nothing(plugins, crontab, function, arguments, comment):
-    before = crontab.tables["root"] = f"{MARKER}A=1\n* * * * * old\n"
-    crontab.complaint = "no!"
-    row = plugins.state(function, **arguments)
-    assert (row["result"], row["comment"], row["changes"]) == (False, comment, {})
-    assert crontab.tables["root"] == before
-
-
-def test_an_entry_is_one_line(plugins, crontab):
-    row = plugins.state("cron.present", name="a\n* * * * * evil")
-    assert row["result"] is False
-    assert "an entry of a crontab is one line" in row["comment"]
-    assert crontab.tables == {}
-    row = plugins.state("cron.present", name="a", minute="x:y")
-    assert "is no range of numbers" in row["comment"]
 
 
 def test_other_functions(plugins, crontab):
@@ -246,22 +162,6 @@ def test_footprint():
 def test_a_time_that_crontab_may_refuse_concerns_the_whole_table(field, time, fine):
     writes = cron.mod_footprint({"fun": "present", "name": "x", field: time})["writes"]
     assert ("cron:root" not in writes) is fine
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        *[("present", {"name": "/bin/x", field: "* * * * * /bin/evil #"}) for field in ("minute", "hour", "special")],
-        ("present", {"name": "/bin/x", "special": "@daily /bin/evil #"}),
-        ("present", {"name": "/bin/x\0", "minute": 1}),
-        ("env_present", {"name": "* * * * * /bin/evil", "value": "x"}),
-        ("env_present", {"name": "A", "value": "x\n* * * * * /bin/evil"}),
-    ],
-)
-def test_a_field_brings_no_command_of_its_own(plugins, crontab, function, arguments):
-    row = plugins.state(f"cron.{function}", user=ME, **arguments)
-    assert row["result"] is False
-    assert crontab.tables == {}
 
 
 @pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028"])

@@ -32,48 +32,6 @@ def fake(plugins):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "there", "changes"),
-    [
-        ({"name": "tiny"}, {}, {"tiny==2.0": "Installed"}),
-        ({"name": "tiny==1.0"}, {}, {"tiny==1.0": "Installed"}),
-        ({"name": "tiny == 1.0"}, {"tiny": "1.5"}, {"tiny==1.0": "Installed"}),
-        ({"name": "Tiny"}, {"tiny": "1.5"}, {}),
-        ({"name": "tiny>=1,<2"}, {"tiny": "1.5"}, {}),
-        ({"name": "tiny[extra]>=1"}, {"tiny": "1.5"}, {}),
-        ({"name": "x", "pkgs": ["tiny", "other"]}, {"other": "0.1"}, {"tiny==2.0": "Installed"}),
-        ({"name": "x", "pkgs": [{"tiny": "==1.0"}]}, {}, {"tiny==1.0": "Installed"}),
-        ({"name": "tiny", "upgrade": True}, {"tiny": "1.0"}, {"tiny==2.0": "Installed"}),
-        ({"name": "tiny", "upgrade": True}, {"tiny": "2.0"}, {}),
-    ],
-)
-def test_packages_are_installed(plugins, fake, arguments, there, changes):
-    fake.installed |= there
-    dry, row, again = plugins.three_runs("pip.installed", **arguments)
-    assert row["changes"] == changes
-    assert row["result"] is True
-    assert dry["result"] is (None if changes else True)
-    assert dry["changes"] == {}
-    assert (again["result"], again["changes"]) == (True, {})
-
-
-def test_what_is_said(plugins, fake):
-    fake.installed["other"] = "0.1"
-    arguments = {"name": "x", "pkgs": ["tiny", "other"]}
-    dry, row, again = plugins.three_runs("pip.installed", **arguments)
-    assert dry["comment"] == "Python package(s) set to be installed:\ntiny\nother"
-    assert row["comment"] == "Python package other was already installed\nAll packages were successfully installed"
-    assert row["name"] == "tiny;other"
-    assert again["comment"] == (
-        "Python package tiny was already installed\nPython package other was already installed\n"
-        "All specified packages are already installed"
-    )
-    dry = plugins.state("pip.installed", name="tiny==1.0", test=True)
-    assert dry["comment"] == "Python package tiny==1.0 is set to be installed"
-    row = plugins.state("pip.installed", name="tiny<1", upgrade=True)
-    assert "the available upgrade doesn't fulfills the version requirements" in row["comment"]
-
-
-@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ({"force_reinstall": True}, ["--force-reinstall"]),
@@ -109,49 +67,6 @@ def test_who_runs_pip_and_how(plugins, fake):
     assert options["env"] == {"A": "1", "PIP_NO_INPUT": "1"}
     row = plugins.state("pip.installed", name="tiny", user="nobody-here")
     assert (row["result"], row["comment"]) == (False, "User nobody-here does not exist")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        (
-            {"name": "tiny=1"},
-            "Invalid version specification in package tiny=1. '=' is not supported, use '==' instead.",
-        ),
-        ({"name": "ti ny"}, "pip raised an exception while parsing 'ti ny': Invalid requirement: 'ti ny'"),
-        ({"name": "tiny==x"}, "pip raised an exception while parsing 'tiny==x'"),
-        ({"name": "x", "pkgs": "tiny"}, "pkgs argument must be formatted as a list"),
-        ({"name": "tiny", "bin_env": "/nowhere"}, "Access denied to /nowhere, could not find a pip binary"),
-        ({"name": "tiny", "bin_env": "/dev"}, "Could not find a pip binary in virtualenv /dev"),
-        ({"name": "tiny", "use_wheel": True}, "The 'use_wheel' option is only supported in pip between 1.4 and 9.0.3."),
-        ({"name": "tiny", "find_links": "/nowhere"}, "'/nowhere' is not a valid URL or path"),
-        ({"name": "tiny", "index_url": "x"}, "'x' is not a valid URL"),
-        ({"name": "tiny", "index_url": "http://h", "no_index": True}, "are mutually exclusive"),
-        ({"name": "tiny", "timeout": 1.5}, "'1.5' is not a valid timeout, must be an integer"),
-        (
-            {"name": "tiny", "exists_action": "x"},
-            "The exists_action pip option only supports the values s, i, w, and b",
-        ),
-        ({"name": "tiny", "env_vars": "x"}, "env_vars x is not a dictionary"),
-        ({"name": "tiny", "extra_args": [{"--a": [1]}]}, "Too many levels in: --a"),
-        ({"name": "x", "editable": "git+https://h/x"}, "You must specify an egg for this editable"),
-        ({"name": "x", "requirements": "salt://gone"}, "pip requirements file 'salt://gone' not found"),
-    ],
-)
-def test_what_makes_no_sense(plugins, fake, arguments, comment):
-    row = plugins.state("pip.installed", **arguments)
-    assert (row["result"], row["changes"]) == (False, {})
-    assert comment in row["comment"]
-    assert fake.installed.keys() == {"pip"}
-
-
-def test_a_failure_shows_what_pip_said_but_no_password(plugins, fake):
-    fake.complaint = "ERROR: https://me:secret@host/simple does not answer"
-    row = plugins.state("pip.installed", name="tiny==1.0,<2")
-    assert row["result"] is False
-    assert row["comment"] == (
-        "Failed to install packages: tiny==1.0;<2. Error: Looking ERROR: https://<redacted>@host/simple does not answer"
-    )
 
 
 @pytest.mark.feature("F196")
@@ -212,29 +127,6 @@ def test_a_folder_is_a_users_only_when_all_copies_are_in_it(plugins, fake, monke
     plugins.call("pip.install", requirements=["salt://app/list", "salt://web/list"], user="www")
     assert given == [["base", "list"], ["list"]]
     assert read == ["-r base\ntiny\n", "more\n"]
-
-
-def test_removed(plugins, fake):
-    fake.installed["tiny"] = "1.0"
-    dry, row, again = plugins.three_runs("pip.removed", name="tiny")
-    assert (dry["result"], dry["comment"]) == (None, "Package tiny is set to be removed")
-    assert (row["changes"], row["comment"]) == ({"tiny": "Removed"}, "Package was successfully removed.")
-    assert (again["result"], again["comment"]) == (True, "Package is not installed.")
-    fake.installed["tiny"], fake.complaint = "1.0", "no"
-    assert plugins.state("pip.removed", name="tiny")["comment"] == "Could not remove package."
-    row = plugins.state("pip.removed", name="tiny", bin_env="/nowhere")
-    assert row["comment"].startswith("Error uninstalling 'tiny': Access denied to /nowhere")
-
-
-def test_uptodate(plugins, fake):
-    fake.installed |= {"tiny": "1.0", "other": "0.1"}
-    dry, row, again = plugins.three_runs("pip.uptodate", name="all")
-    assert (dry["result"], dry["comment"]) == (None, "System update will be performed")
-    assert row["changes"]["changes"] == {"tiny": {"old": "1.0", "new": "2.0"}}
-    assert again["comment"] == "System is already up-to-date."
-    fake.installed["tiny"], fake.complaint = "1.0", "no"
-    row = plugins.state("pip.uptodate", name="all")
-    assert (row["result"], row["comment"]) == (False, "no")
 
 
 @pytest.mark.parametrize(

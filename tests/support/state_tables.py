@@ -5,6 +5,7 @@ Each case is a title with:
 state, arguments   the call. It is made in a dry run, which must change nothing, then for real, then again.
 test, run, again   the three rows: result, changes, comment, and other keys if there are any. A row that is left out is
                    the one of ``run``. A comment that ends with ``…`` goes on in any way.
+settles            false if a dry run, where a second run changes nothing, says that it will (rows that foretell too much)
 files, after       what is below ``{root}``, and what of it is different afterwards: ``~`` is gone. A file is its text, or
                    has a ``text`` and a ``mode``; ``{}`` is a folder, ``{link: …}`` and ``{hard: …}`` are links.
 tree               the files of the file roots
@@ -24,8 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fake_accounts import FakeAccounts
+from fake_crontab import FakeCrontab
+from fake_postgres import FakePostgres
 from plugin_harness import ROW_KEYS, PluginHarness, snapshot
 from record_state_rows import cleaned, filled
+from wheelhouse import FakePip
 
 from asyncstate.data.formats import yaml_data
 from asyncstate.errors import AsyncStateError
@@ -38,7 +42,7 @@ COMMON = "every case"
 RUNS = {"test": True, "run": False, "again": False}
 KEYS = {
     "loads", "fake", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine", "state", "arguments",
-    *RUNS, "after", "machine after",
+    *RUNS, "settles", "after", "machine after",
 }  # fmt: skip
 UNSEEN = {"calls", "options", "asked", "commands"}
 """Attributes of fakes that tell how they were asked, and nothing of the system."""
@@ -77,13 +81,21 @@ def replay(tmp_path: Path, case: dict[str, Any]) -> dict[str, Any]:
     untouched = snapshot(tmp_path)
     found: dict[str, Any] = {}
     for run, test in RUNS.items():
-        arguments = filled(copy.deepcopy(case["arguments"]), root)
-        row = plugins.state(case["state"], test=test, errors=(AsyncStateError,), **arguments)
-        found[run] = cleaned(essence(row, arguments), root)
+        row = call(plugins, case, root, test=test)
+        found[run] = essence(cleaned(row, root), case["arguments"])
         after = seen(root, fake)
         assert not test or (after, snapshot(tmp_path)) == (first, untouched), "the dry run changed something"
+    if found["again"][:2] == [True, {}]:
+        later = call(plugins, case, root, test=True)
+        found["settles"] = (later["result"], later["changes"]) == (True, {})
     changes = {"after": difference(first[0], after[0], deep=False), "machine after": difference(first[1], after[1])}
     return {**found, **cleaned(changes, root)}
+
+
+def call(plugins: PluginHarness, case: dict[str, Any], root: Path, *, test: bool) -> dict[str, Any]:
+    """Make the call of a case. What the engine makes a failed row of is one."""
+    arguments = filled(copy.deepcopy(case["arguments"]), root)
+    return plugins.state(case["state"], test=test, errors=(AsyncStateError,), **arguments)
 
 
 def expected(case: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +105,8 @@ def expected(case: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         said = found[run][2]
         if row[2].endswith("…") and said.startswith(row[2].removesuffix("…")):
             row[2] = said
-    return {**wanted, **{name: case.get(name, {}) for name in ("after", "machine after")}}
+    settles = {"settles": case.get("settles", True)} if "settles" in found else {}
+    return {**wanted, **settles, **{name: case.get(name, {}) for name in ("after", "machine after")}}
 
 
 def essence(row: dict[str, Any], arguments: dict[str, Any]) -> list[Any]:
@@ -192,4 +205,17 @@ class Programs:
         return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
 
 
-FAKES: dict[str, Callable[[PluginHarness], Any]] = {"programs": Programs, "accounts": FakeAccounts}
+def pip_of(plugins: PluginHarness) -> FakePip:
+    """Return a pip for the states, and one user who may run it."""
+    plugins.salt["user.info"] = lambda name: {"name": name} if name == "www" else {}
+    plugins.salt["cmd.run_all"] = fake = FakePip()
+    return fake
+
+
+FAKES: dict[str, Callable[[PluginHarness], Any]] = {
+    "programs": Programs,
+    "accounts": FakeAccounts,
+    "pip": pip_of,
+    "postgres": FakePostgres,
+    "crontab": FakeCrontab,
+}
