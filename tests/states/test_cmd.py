@@ -33,78 +33,11 @@ def outputs(stdout="", stderr="", retcode=0):
     return {"retcode": retcode, "stdout": stdout, "stderr": stderr}
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments", "result", "changes"),
-    [
-        ("echo out; echo err >&2", {}, True, outputs("out", "err")),
-        ("echo partial; exit 3", {}, False, outputs("partial", retcode=3)),
-        ("exit 3", {"success_retcodes": [3]}, True, outputs()),
-        ("echo fine; exit 3", {"success_stdout": ["fine"]}, True, outputs("fine")),
-        ("echo $A-$B", {"env": [{"A": 1}, {"B": "x"}]}, True, outputs("1-x")),
-        ("echo $A", {"env": {"A": "y"}}, True, outputs("y")),
-        ("echo x", {"hide_output": True}, True, outputs()),
-        ("cat", {"stdin": "given"}, True, outputs("given")),
-        ("pwd", {"cwd": "/usr"}, True, outputs("/usr")),
-        ("echo $0", {"shell": "/bin/bash"}, True, outputs("/bin/bash")),
-        ("echo ${PATH%%:*}", {"prepend_path": "/mine"}, True, outputs("/mine")),
-        ("echo x", {"bogus": 1, "use_vt": True, "timeout": None}, True, outputs("x")),
-        ("sleep 0", {"bg": True}, True, outputs(retcode=None)),
-    ],
-)
-def test_run(plugins, command, arguments, result, changes):
-    assert run(plugins, command, **arguments) == {
-        "name": command,
-        "result": result,
-        "comment": f'Command "{command}" run',
-        "changes": changes,
-    }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"cwd": "/nope"}, 'Desired working directory "/nope" is not available'),
-        ({"cwd": "."}, "Specified cwd '.' either not absolute or does not exist"),
-        ({"env": "A=b"}, "Invalidly-formatted 'env' parameter. See documentation."),
-        ({"runas": "no_such_user"}, "User 'no_such_user' is not available"),
-        ({"shell": "/bin/nosuch"}, "The shell /bin/nosuch is not available"),
-        ({"timeout": "1"}, "Error: timeout 1 must be a number"),
-        ({"success_retcodes": "x"}, "success_retcodes must be a list of integers"),
-        ({"env": {"A=B": "x"}}, "illegal environment variable name"),
-        ({"env": {"A": "x\0"}}, "embedded null byte"),
-        ({"env": {"A": "x" * 200_000}}, "Argument list too long"),
-    ],
-)
-def test_run_that_cannot_start(plugins, arguments, comment):
+def test_arguments_that_are_too_long(plugins):
     plugins.opts["foresight"] = True
     for test in (False, True):
-        row = run(plugins, "echo x", test=test, **arguments)
-        assert row["comment"].startswith("Unable to run command") or row["comment"] == comment
-        assert (row["result"], row["changes"], comment in row["comment"]) == (False, {}, True)
-
-
-def test_dry_run_runs_nothing(plugins, tmp_path):
-    command = f"touch {tmp_path}/made"
-    row = run(plugins, command, cwd="/nope", test=True)
-    assert row == {
-        "name": command,
-        "result": None,
-        "comment": f'Command "{command}" would have been executed',
-        "changes": {"cmd": command},
-    }
-    assert not (tmp_path / "made").exists()
-
-
-def test_timeout(plugins):
-    row = run(plugins, "sleep 600; :", timeout=0.1)
-    assert row["result"] is False
-    assert row["changes"] == outputs("sleep 600; : : Timed out after 0.1 seconds", retcode=1)
-
-
-def test_ignored_timeout(plugins):
-    row = run(plugins, "sleep 600; :", timeout=0.1, ignore_timeout=True)
-    assert row["result"] is True
-    assert row["changes"]["retcode"] == 0
+        row = plugins.state("cmd.run", name="echo x", test=test, env={"A": "x" * 200_000})
+        assert (row["result"], row["changes"], "Argument list too long" in row["comment"]) == (False, {}, True)
 
 
 def test_root_runs_in_a_chroot(plugins):
@@ -154,41 +87,9 @@ def test_with_foresight_a_dry_run_says_that_a_command_reports_itself(plugins, ca
     assert rows[0] == [None, {}, f"Command {shown} would have been executed. It reports itself what it changes."]
 
 
-@pytest.mark.parametrize("foresight", [True, False])
-def test_a_dry_run_of_a_watched_command_that_reports_itself(plugins, foresight):
-    plugins.opts["foresight"] = foresight
-    row = plugins.state("cmd.mod_watch", name="true", sfun="wait", stateful=True, test=True)
-    said = 'Command "true" would have been executed. It reports itself what it changes.'
-    assert (row["result"], row["changes"], row["comment"]) == (None, {}, said if foresight else "")
-    row = plugins.state("cmd.mod_watch", name="true", sfun="wait", stateful=True, cwd="/nope", test=True)
-    assert row["result"] is (False if foresight else None)
-    assert ("/nope" in row["comment"]) is foresight
-
-
 def test_stateful_needs_a_boolean(plugins):
     with pytest.raises(ValueError, match="Failed parsing boolean value: maybe"):
         run(plugins, "echo changed=maybe", stateful=True)
-
-
-def test_stateful_dry_run(plugins):
-    assert run(plugins, "false", stateful=True, test=True) == {
-        "name": "false",
-        "result": None,
-        "comment": "",
-        "changes": {},
-    }
-
-
-def test_stateful_dry_run_with_a_command_of_its_own(plugins):
-    stateful = [{"test_name": "echo noise; echo changed=yes by=test"}]
-    row = run(plugins, "false", stateful=stateful, test=True)
-    assert row == {
-        "name": "false",
-        "result": None,
-        "comment": "",
-        "changes": {"changed": "yes", "by": "test", **outputs("noise")},
-    }
-    assert run(plugins, "echo changed=no", stateful=stateful)["result"] is True
 
 
 @pytest.mark.parametrize("function", ["wait", "watch", "wait_script", "wait_call"])
@@ -200,72 +101,6 @@ def test_waiting_states_do_nothing(plugins, function):
 def test_a_call_that_waits_needs_its_function(plugins):
     with pytest.raises(TypeError, match="func"):  # which is a missing parameter of the state
         plugins.state("cmd.wait_call", name="x")
-
-
-SCRIPT = '#!/bin/sh\necho "$# $1"\n'
-
-
-@pytest.mark.parametrize(
-    ("arguments", "stdout"),
-    [
-        ({"name": "salt://go.sh"}, "0 "),
-        ({"name": "go a b", "source": "salt://go.sh"}, "2 a"),
-        ({"name": "x y", "source": "salt://go.sh", "args": "'q r'"}, "1 q r"),
-    ],
-)
-def test_script(plugins, arguments, stdout):
-    plugins.salt_file("go.sh", SCRIPT)
-    row = plugins.state("cmd.script", **arguments)
-    assert row["changes"].pop("pid") > 0
-    assert row == {
-        "name": arguments["name"],
-        "result": True,
-        "comment": f"Command '{arguments['name']}' run",
-        "changes": outputs(stdout.strip()),
-    }
-
-
-def test_script_dry_run(plugins):
-    assert plugins.state("cmd.script", name="salt://go.sh", test=True) == {
-        "name": "salt://go.sh",
-        "result": None,
-        "comment": "Command 'salt://go.sh' would have been executed",
-        "changes": {},
-    }
-
-
-def test_script_that_cannot_be_had(plugins):
-    row = plugins.state("cmd.script", name="salt://none.sh")
-    assert row["result"] is False
-    assert row["comment"] == "Unable to cache script salt://none.sh from saltenv 'base'"
-
-
-def test_script_without_a_shebang_given_arguments(plugins):
-    plugins.salt_file("plain", "echo x\n")
-    plugins.opts["foresight"] = True
-    for test, argument, comment in (
-        (True, "a", "has no line #!"),
-        (False, "a", "Exec format error"),
-        (True, "it's", "No closing quotation"),
-        (False, "it's", "No closing quotation"),
-    ):
-        row = plugins.state("cmd.script", test=test, name=f"x {argument}", source="salt://plain")
-        assert (row["result"], row["changes"]) == (False, {})
-        assert comment in row["comment"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"cwd": "/nope"}, 'Desired working directory "/nope" is not available'),
-        ({"env": "x"}, "Invalidly-formatted 'env' parameter. See documentation."),
-        ({"context": "x"}, "Invalidly-formatted 'context' parameter. Must be formed as a dict."),
-        ({"defaults": "x"}, "Invalidly-formatted 'defaults' parameter. Must be formed as a dict."),
-    ],
-)
-def test_script_bad_arguments(plugins, arguments, comment):
-    row = plugins.state("cmd.script", name="salt://go.sh", **arguments)
-    assert (row["result"], row["comment"]) == (False, comment)
 
 
 def test_script_context_overlays_defaults(plugins):
@@ -297,37 +132,10 @@ def test_call(plugins, value, result, comment, changes):
     assert row == {"name": "x", "result": result, "comment": comment, "changes": changes}
 
 
-@pytest.mark.parametrize("sfun", ["wait", "run", "watch"])
-def test_mod_watch_runs_the_command(plugins, sfun):
-    row = plugins.state("cmd.mod_watch", name="echo fired", sfun=sfun, env={"A": "b"}, __reqs__={})
-    assert row["comment"] == 'Command "echo fired" run'
-    assert row["changes"]["stdout"] == "fired"
-
-
-@pytest.mark.parametrize("sfun", ["wait_script", "script"])
-def test_mod_watch_runs_the_script(plugins, sfun):
-    plugins.salt_file("go.sh", SCRIPT)
-    row = plugins.state("cmd.mod_watch", name="x", source="salt://go.sh", sfun=sfun)
-    assert (row["comment"], row["changes"]["stdout"]) == ("Command 'x' run", "0")
-
-
-def test_mod_watch_stateful(plugins):
-    row = plugins.state("cmd.mod_watch", name="echo changed=no comment=calm", sfun="wait", stateful=True)
-    assert row == {"name": "echo changed=no comment=calm", "result": True, "comment": "calm", "changes": {}}
-
-
 def test_mod_watch_calls(plugins):
     assert plugins.state("cmd.mod_watch", name="x", sfun="wait_call", func=lambda: True)["result"] is True
     row = plugins.state("cmd.mod_watch", name="x", sfun="wait_call")
     assert (row["result"], row["comment"]) == (False, "cmd.wait_call needs a named parameter func")
-
-
-def test_mod_watch_of_something_else(plugins):
-    row = plugins.state("cmd.mod_watch", name="x", sfun="odd")
-    assert (row["result"], row["comment"]) == (
-        False,
-        "cmd.odd does not work with the watch requisite, please use cmd.wait or cmd.wait_script",
-    )
 
 
 def test_error_of_the_execution_module_is_the_comment(plugins):

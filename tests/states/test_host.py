@@ -35,61 +35,6 @@ def test_the_rows_of_salt(plugins, case):
     assert replay(plugins, CASES[case]) == expected(CASES[case])
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        ({"name": "db", "ip": "10.0.0.2"}, "Host db (10.0.0.2) would be added", "Added host db (10.0.0.2)",
-         {"added": {"10.0.0.2": ["db"]}}, "10.0.0.2\t\tdb"),
-        ({"name": "db", "ip": "10.0.0.1"}, "Host db (10.0.0.1) would be added", "Added host db (10.0.0.1)",
-         {"added": {"10.0.0.1": ["db"]}}, "10.0.0.1\t\tweb www db\t\t# front"),
-        ({"name": "web", "ip": "10.0.0.1", "comment": "new"}, "Comment for 10.0.0.1 (new) would be added",
-         "Set comment for host 10.0.0.1 (new)", {"comment_added": {"10.0.0.1": ["new"]}}, "10.0.0.1\t\tweb www\t\t# new"),
-        ({"name": "db", "ip": ["10.0.0.2", "::2"], "comment": "{x}"},
-         ("Host db (10.0.0.2) would be added\nHost db (::2) would be added\n"
-          "Comment for 10.0.0.2 ({x}) would be added\nComment for ::2 ({x}) would be added"),
-         ("Added host db (10.0.0.2)\nAdded host db (::2)\n"
-          "Set comment for host 10.0.0.2 ({x})\nSet comment for host ::2 ({x})"),
-         {"added": {"10.0.0.2": ["db"], "::2": ["db"]}, "comment_added": {"10.0.0.2": ["{x}"], "::2": ["{x}"]}},
-         "::2\t\tdb\t\t# {x}"),
-        ({"name": "www db", "ip": "10.0.0.1"}, "Host www db (10.0.0.1) would be added",
-         "Added host www db (10.0.0.1)", {"added": {"10.0.0.1": ["www db"]}}, "10.0.0.1\t\tweb www db\t\t# front"),
-        ({"name": " www web", "ip": "10.0.0.9", "clean": True},
-         "Host  www web (10.0.0.9) would be added\nHost  www web (10.0.0.1) would be removed",
-         "Added host  www web (10.0.0.9)\nRemoved host  www web (10.0.0.1)",
-         {"added": {"10.0.0.9": [" www web"]}, "removed": {"10.0.0.1": [" www web"]}}, "10.0.0.9\t\t www web"),
-        ({"name": "web", "ip": "10.0.0.9", "clean": True},
-         "Host web (10.0.0.9) would be added\nHost web (10.0.0.1) would be removed",
-         "Added host web (10.0.0.9)\nRemoved host web (10.0.0.1)",
-         {"added": {"10.0.0.9": ["web"]}, "removed": {"10.0.0.1": ["web"]}}, "10.0.0.1\t\twww\t\t# front"),
-    ],
-)  # fmt: skip
-def test_present(plugins, table, case):
-    arguments, foretold, said, changes, line = case
-    dry, real, again = plugins.three_runs("host.present", **arguments)
-    assert (dry["result"], dry["comment"], dry["changes"]) == (None, foretold, changes)
-    assert (real["result"], real["comment"], real["changes"]) == (True, said, changes)
-    assert line in table.read_text().splitlines()
-    assert (again["result"], again["changes"]) == (True, {})
-    assert "already present" in again["comment"]
-
-
-def test_a_name_of_another_address_is_warned_of(plugins):
-    row = plugins.state("host.present", name="web", ip="10.0.0.9")
-    (warning,) = row["warnings"]
-    assert warning.startswith("Host web present for IP address 10.0.0.1. To get rid of this warning, either run")
-
-
-def test_what_is_no_address_is_refused_before_anything_changes(plugins, table):
-    row = plugins.state("host.present", name="web", ip=["10.0.0.7", "10.0.0.777"])
-    assert (row["result"], row["comment"]) == (False, "Invalid IP Address for web (10.0.0.777)")
-    assert table.read_text() == TABLE
-
-
-def test_several_names_are_removed_as_one(plugins, table):
-    plugins.three_runs("host.absent", name="web www ", ip="10.0.0.1")
-    assert table.read_text() == "# local\n127.0.0.1\tlocalhost\n"
-
-
 def test_failures(plugins):
     plugins.salt["hosts.add_host"] = lambda *_: False
     row = plugins.state("host.present", name="db", ip="10.0.0.2")
@@ -105,35 +50,8 @@ def test_failures(plugins):
     )
 
 
-def test_absent(plugins, table):
-    dry, real, again = plugins.three_runs("host.absent", name="web", ip=["10.0.0.1", "10.0.0.5"])
-    assert (dry["result"], dry["comment"]) == (
-        None,
-        "Host web (10.0.0.1) needs to be removed\nHost web (10.0.0.5) already absent",
-    )
-    assert (real["result"], real["changes"]) == (True, {"host": "web"})
-    assert real["comment"] == "Removed host web (10.0.0.1)\nHost web (10.0.0.5) already absent"
-    assert again["changes"] == {}
-    assert "web" not in table.read_text()
-
-
-def test_only(plugins, table):
-    dry, real, again = plugins.three_runs("host.only", name="10.0.0.1", hostnames=["a", " b "])
-    assert (dry["result"], dry["comment"]) == (None, 'Would change 10.0.0.1 from "web www" to "a b"')
-    assert real["comment"] == 'successfully changed 10.0.0.1 from "web www" to "a b"'
-    assert real["changes"] == {"10.0.0.1": {"old": "web www", "new": "a b"}}
-    assert (again["result"], again["comment"]) == (True, 'IP address 10.0.0.1 already set to "a b"')
-
-
 def test_footprint():
     assert host.mod_footprint({"name": "x"}) == {"reads": [], "writes": ["path:/etc/hosts"]}
-
-
-def test_no_second_line_comes_with_a_name_or_a_comment(plugins):
-    for arguments in ({"name": "a\n6.6.6.6 bank"}, {"name": "a", "comment": "x\n6.6.6.6 bank"}):
-        row = plugins.state("host.present", ip="10.0.0.1", **arguments)
-        assert (row["result"], row["changes"]) == (False, {})
-        assert "is one line" in row["comment"]
 
 
 NAMES = [

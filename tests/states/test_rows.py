@@ -7,6 +7,6 @@ CASES = cases()
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rows(tmp_path, case):
-    found = replay(tmp_path, CASES[case])
+def test_rows(tmp_path, monkeypatch, case):
+    found = replay(tmp_path, monkeypatch, CASES[case])
     assert found == expected(CASES[case], found)

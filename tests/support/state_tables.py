@@ -4,10 +4,11 @@ Each case is a title with:
 
 state, arguments   the call. It is made in a dry run, which must change nothing, then for real, then again.
 test, run, again   the three rows: result, changes, comment, and other keys if there are any. A row that is left out is
-                   the one of ``run``. A comment that ends with ``…`` goes on in any way.
+                   the one of ``run``. ``…`` in a comment is any text.
 settles            false if a dry run, where a second run changes nothing, says that it will (rows that foretell too much)
 files, after       what is below ``{root}``, and what of it is different afterwards: ``~`` is gone. A file is its text, or
                    has a ``text`` and a ``mode``; ``{}`` is a folder, ``{link: …}`` and ``{hard: …}`` are links.
+places             where modules look for what belongs to the system: the name of a constant and the path in its place
 tree               the files of the file roots
 opts, pillar, grains, lowstate
 machine, machine after   likewise, of the ``fake`` that stands for the programs of the system
@@ -18,30 +19,27 @@ machine, machine after   likewise, of the ``fake`` that stands for the programs 
 from __future__ import annotations
 
 import copy
+import importlib
 import os
+import re
 import stat
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fake_accounts import FakeAccounts
-from fake_crontab import FakeCrontab
-from fake_postgres import FakePostgres
 from plugin_harness import ROW_KEYS, PluginHarness, snapshot
 from record_state_rows import cleaned, filled
-from wheelhouse import FakePip
 
 from asyncstate.data.formats import yaml_data
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import pytest
 
 TABLES = Path(__file__).parents[1] / "states" / "rows"
 COMMON = "every case"
 RUNS = {"test": True, "run": False, "again": False}
 KEYS = {
-    "loads", "fake", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine", "state", "arguments",
+    "loads", "fake", "places", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine", "state", "arguments",
     *RUNS, "settles", "after", "machine after",
 }  # fmt: skip
 UNSEEN = {"calls", "options", "asked", "commands"}
@@ -60,7 +58,7 @@ def cases() -> dict[str, dict[str, Any]]:
     return found
 
 
-def replay(tmp_path: Path, case: dict[str, Any]) -> dict[str, Any]:
+def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]) -> dict[str, Any]:
     """Make the three calls of a case; return the rows and what became of the system, in the words of the table."""
     root = tmp_path / "root"
     root.mkdir()
@@ -68,7 +66,9 @@ def replay(tmp_path: Path, case: dict[str, Any]) -> dict[str, Any]:
     for kind, names in case["loads"].items():
         for name in names:
             plugins.load(kind, name)
-    fake = FAKES[case["fake"]](plugins) if "fake" in case else None
+    for place, path in filled(case.get("places", {}), root).items():
+        monkeypatch.setattr(f"asyncstate.modules.{place}", path)
+    fake = fake_of(case, plugins)
     lay_out(root, filled(case.get("files", {}), root))
     for name, text in case.get("tree", {}).items():
         plugins.salt_file(name, text)
@@ -81,6 +81,7 @@ def replay(tmp_path: Path, case: dict[str, Any]) -> dict[str, Any]:
     untouched = snapshot(tmp_path)
     found: dict[str, Any] = {}
     for run, test in RUNS.items():
+        plugins.context.clear()
         row = call(plugins, case, root, test=test)
         found[run] = essence(cleaned(row, root), case["arguments"])
         after = seen(root, fake)
@@ -90,6 +91,14 @@ def replay(tmp_path: Path, case: dict[str, Any]) -> dict[str, Any]:
         found["settles"] = (later["result"], later["changes"]) == (True, {})
     changes = {"after": difference(first[0], after[0], deep=False), "machine after": difference(first[1], after[1])}
     return {**found, **cleaned(changes, root)}
+
+
+def fake_of(case: dict[str, Any], plugins: PluginHarness) -> Any:
+    """Make what stands for the programs: a class of tests/support, ``module.name``, that puts itself into ``salt``."""
+    if "fake" not in case:
+        return None
+    module, _, name = case["fake"].rpartition(".")
+    return getattr(importlib.import_module(module), name)(plugins)
 
 
 def call(plugins: PluginHarness, case: dict[str, Any], root: Path, *, test: bool) -> dict[str, Any]:
@@ -102,15 +111,15 @@ def expected(case: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """Return what `replay` must have found; what the table leaves open is as it was found."""
     wanted = {run: list(case.get(run, case["run"])) for run in RUNS}
     for run, row in wanted.items():
-        said = found[run][2]
-        if row[2].endswith("…") and said.startswith(row[2].removesuffix("…")):
-            row[2] = said
+        said, pattern = found[run][2], ".*".join(map(re.escape, row[2].split("…")))
+        row[2] = said if re.fullmatch(pattern, said, re.DOTALL) else row[2]
     settles = {"settles": case.get("settles", True)} if "settles" in found else {}
     return {**wanted, **settles, **{name: case.get(name, {}) for name in ("after", "machine after")}}
 
 
 def essence(row: dict[str, Any], arguments: dict[str, Any]) -> list[Any]:
     """Reduce a row to what a table says of it."""
+    row["changes"].pop("pid", None)
     more = {key: value for key, value in row.items() if key not in ROW_KEYS}
     if row["name"] != arguments.get("name"):
         more["name"] = row["name"]
@@ -174,7 +183,10 @@ def tree_of(root: Path) -> dict[str, Any]:
 
 def difference(before: dict[str, Any], after: dict[str, Any], *, deep: bool = True) -> dict[str, Any]:
     """Return what is new or different, and None for what is gone; ``deep`` in dicts, too."""
-    found = dict.fromkeys([key for key in before if key not in after])
+    filled_folders = {parent for key in after for parent in map(str, Path(str(key)).parents)}
+    found = dict.fromkeys(
+        [key for key, old in before.items() if key not in after and not (old == {} and key in filled_folders)]
+    )
     for key, value in after.items():
         old = before.get(key)
         if key not in before or old != value:
@@ -190,32 +202,3 @@ def merged(common: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
         for key, value in own.items()
     }
     return {**copy.deepcopy(common), **both}
-
-
-class Programs:
-    """Runs the programs of this machine, as ``cmd.run_all`` does."""
-
-    def __init__(self, plugins: PluginHarness) -> None:
-        plugins.salt["cmd.run_all"] = self._run
-        plugins.salt["cmd.run"] = lambda command, **options: self._run(command, **options)["stdout"]
-
-    def _run(self, command: str | list[str], cwd: str | None = None, **_: Any) -> dict[str, Any]:
-        shell = isinstance(command, str)
-        done = subprocess.run(command, cwd=cwd, shell=shell, capture_output=True, text=True, check=False)
-        return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
-
-
-def pip_of(plugins: PluginHarness) -> FakePip:
-    """Return a pip for the states, and one user who may run it."""
-    plugins.salt["user.info"] = lambda name: {"name": name} if name == "www" else {}
-    plugins.salt["cmd.run_all"] = fake = FakePip()
-    return fake
-
-
-FAKES: dict[str, Callable[[PluginHarness], Any]] = {
-    "programs": Programs,
-    "accounts": FakeAccounts,
-    "pip": pip_of,
-    "postgres": FakePostgres,
-    "crontab": FakeCrontab,
-}

@@ -6,8 +6,12 @@ import sys
 import venv
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pip
+
+if TYPE_CHECKING:
+    from plugin_harness import PluginHarness
 
 
 def make_wheel(folder: Path, name: str, version: str, requires: tuple[str, ...] = ()) -> Path:
@@ -102,3 +106,10 @@ class FakePip:
             if not self.complaint:
                 self.installed.pop(word, None)
         return int(bool(self.complaint)), "", self.complaint
+
+
+def pip_of(plugins: PluginHarness) -> FakePip:
+    """Return a pip for the states, and one user who may run it."""
+    plugins.salt["user.info"] = lambda name: {"name": name} if name == "www" else {}
+    plugins.salt["cmd.run_all"] = fake = FakePip()
+    return fake
