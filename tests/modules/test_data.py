@@ -27,22 +27,6 @@ def test_values_are_kept(plugins, tmp_path):
     assert other.call("data.has_key", "c") is True
 
 
-def test_removing(plugins):
-    plugins.call("data.dump", {"a": 1, "b": 2})
-    assert plugins.call("data.pop", "a") == 1
-    assert plugins.call("data.pop", "a", "gone") == "gone"
-    assert plugins.call("data.clear") is True
-    assert plugins.call("data.load") == {}
-    assert plugins.call("data.dump", [1]) is False
-
-
-def test_compare_and_set(plugins):
-    plugins.call("data.update", "a", 1)
-    assert plugins.call("data.cas", "a", 2, 7) is False
-    assert plugins.call("data.cas", "a", 2, 1) is True
-    assert plugins.call("data.get", "a") == 2
-
-
 def test_failures(plugins, tmp_path):
     with pytest.raises(CommandExecutionError, match="Cannot write"):
         plugins.call("data.update", "a", object())
@@ -50,10 +34,3 @@ def test_failures(plugins, tmp_path):
     (tmp_path / "cache/datastore.json").write_text("{")
     with pytest.raises(CommandExecutionError, match="Cannot read"):
         plugins.call("data.load")
-
-
-def test_dump_takes_json_too(plugins):
-    assert plugins.call("data.dump", '{"x": 1}') is True
-    assert plugins.call("data.load") == {"x": 1}
-    assert plugins.call("data.dump", "{") is plugins.call("data.dump", "[1]") is plugins.call("data.dump", 5) is False
-    assert plugins.call("data.load") == {"x": 1}

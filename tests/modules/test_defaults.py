@@ -13,16 +13,6 @@ def plugins(tmp_path):
     return harness
 
 
-def test_get(plugins):
-    plugins.salt_file("web/defaults.yaml", "port: 80\nnested: {a: [x]}\n")
-    plugins.salt_file("db/defaults.json", '{"port": 5432}')
-    assert plugins.call("defaults.get", "web:port") == 80
-    assert plugins.call("defaults.get", "web:nested:a:0") == "x"
-    assert plugins.call("defaults.get", "web:gone", 3) == 3
-    assert plugins.call("defaults.get", "db") == {"port": 5432}
-    assert plugins.call("defaults.get", "none") is None
-
-
 def test_broken_file(plugins):
     plugins.salt_file("web/defaults.yaml", "a: [")
     with pytest.raises(CommandExecutionError, match=r"defaults\.yaml cannot be read"):
@@ -37,14 +27,6 @@ def test_merge(plugins):
     assert target["l"] == [2]
     assert plugins.call("defaults.merge", {"a": 1}, None) == {"a": 1}
     assert plugins.call("defaults.merge", None, {"a": 1}, in_place=False) == {"a": 1}
-
-
-def test_update(plugins):
-    assert plugins.call("defaults.update", {"n": {"x": 1}, "m": None}, {"y": 2}) == {
-        "n": {"x": 1, "y": 2},
-        "m": {"y": 2},
-    }
-    assert plugins.call("defaults.update", None, {"y": 2}, in_place=False) == {}
 
 
 @pytest.mark.parametrize("function", ["defaults.merge", "defaults.update"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plugin_harness import PluginHarness
 
 from asyncstate import filesystem
-from asyncstate.errors import CommandExecutionError, InvocationError, PathRefused
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 
@@ -99,14 +99,6 @@ def test_accounts(plugins):
     assert plugins.call("file.gid_to_group", "nosuch") == ""
 
 
-def test_modes(plugins, path):
-    assert plugins.call("file.set_mode", str(path), "0600") == "0600"
-    assert plugins.call("file.set_mode", str(path), 644) == "0644"
-    assert plugins.call("file.set_mode", str(path), "rw") == "Invalid Mode rw"
-    with pytest.raises(CommandExecutionError):
-        plugins.call("file.set_mode", f"{path}.no", "0600")
-
-
 @given(st.integers(0, 0o7777))
 def test_modes_of_any_spelling_are_the_same(bits):
     text = f"{bits:04o}"
@@ -160,17 +152,6 @@ def test_check_perms_keeps_set_user_id_bits(plugins, path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o4755
 
 
-def test_makedirs(plugins, tmp_path):
-    top = tmp_path / "a"
-    plugins.call("file.makedirs", f"{top}/b/f", mode="0711")
-    assert (stat.S_IMODE((top / "b").stat().st_mode), (top / "b" / "f").exists()) == (0o711, False)
-    assert plugins.call("file.makedirs", f"{top}/b/f") == f"Directory '{top}/b' already exists"
-    assert plugins.call("file.mkdir", f"{top}/c/d", mode=750) is True
-    assert stat.S_IMODE((top / "c").stat().st_mode) == 0o750
-    with pytest.raises(InvocationError):
-        plugins.call("file.makedirs", "no/such/dir/")
-
-
 def test_many_threads_may_make_the_same_directories(plugins, tmp_path):
     errors = []
 
@@ -202,68 +183,12 @@ def test_reading_and_writing(plugins, path):
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("oXY", 0o640)
 
 
-def test_searching(plugins, path):
-    assert plugins.call("file.search", str(path), "^two$", multiline=True) is True
-    assert plugins.call("file.search", str(path), "^three$") is False
-    assert plugins.call("file.contains_regex", str(path), "^tw") is True
-    assert plugins.call("file.contains_regex", str(path), "^wo", lchar="t") is True
-    assert plugins.call("file.contains_glob", str(path), "*two*") is True
-    assert plugins.call("file.contains_regex", f"{path}.no", "x") is False
-    assert plugins.call("file.grep", str(path), "two", "-n")["stdout"] == "2:two"
-    with pytest.raises(InvocationError):
-        plugins.call("file.grep", str(path), "two", "-n -i")
-
-
 def test_latin_1_files_stay_latin_1(plugins, path):
     path.write_bytes(b"caf\xe9\nend\n")
     plugins.call("file.replace", str(path), "end", "fin", backup=False)
     assert path.read_bytes() == b"caf\xe9\nfin\n"
     plugins.call("file.append", str(path), "\u20ac")
     assert path.read_text() == "café\nfin\n€\n"
-
-
-def test_psed_and_sed(plugins, path):
-    plugins.call("file.psed", str(path), "o", "0")
-    assert path.read_text() == "0ne\ntw0\n"
-    plugins.call("file.sed", str(path), "0", "o", limit="^tw")
-    assert path.read_text() == "0ne\ntwo\n"
-    assert plugins.call("file.sed_contains", str(path), "two") is True
-
-
-def test_copy_move_link_remove(plugins, path, tmp_path):
-    other = tmp_path / "g"
-    assert plugins.call("file.copy", str(path), str(other)) is True
-    assert (other.read_text(), stat.S_IMODE(other.stat().st_mode)) == ("one\ntwo\n", 0o640)
-    with pytest.raises(InvocationError):
-        plugins.call("file.copy", str(tmp_path), str(tmp_path / "d"))
-    assert plugins.call("file.move", str(other), str(tmp_path / "h"))["result"] is True
-    assert plugins.call("file.rename", str(tmp_path / "h"), str(other)) is True
-    with pytest.raises(CommandExecutionError):
-        plugins.call("file.rename", str(tmp_path / "h"), str(other))
-    assert plugins.call("file.symlink", "f", str(tmp_path / "l")) is True
-    with pytest.raises(CommandExecutionError, match="Found existing symlink"):
-        plugins.call("file.symlink", "g", str(tmp_path / "l"))
-    assert plugins.call("file.symlink", "g", str(tmp_path / "l"), atomic=True) is True
-    assert plugins.call("file.link", str(path), str(tmp_path / "hard")) is True
-    assert plugins.call("file.is_hardlink", str(path)) is True
-    (tmp_path / "d" / "e").mkdir(parents=True)
-    assert plugins.call("file.rmdir", str(tmp_path / "d"), recurse=True) is True
-    assert plugins.call("file.remove", str(tmp_path / "l")) is True
-    assert other.exists()
-    assert plugins.call("file.remove", str(tmp_path / "no")) is False
-    with pytest.raises(InvocationError):
-        plugins.call("file.remove", "rel")
-
-
-def test_copy_a_tree(plugins, tmp_path):
-    (tmp_path / "s" / "sub").mkdir(parents=True)
-    (tmp_path / "s" / "sub" / "f").write_text("x")
-    (tmp_path / "t").mkdir()
-    (tmp_path / "t" / "old").touch()
-    plugins.call("file.copy", str(tmp_path / "s"), str(tmp_path / "t"), recurse=True)
-    assert ((tmp_path / "t" / "sub" / "f").read_text(), (tmp_path / "t" / "old").exists()) == ("x", True)
-    plugins.call("file.copy", str(tmp_path / "s"), str(tmp_path / "t"), recurse=True, remove_existing=True)
-    assert not (tmp_path / "t" / "old").exists()
 
 
 @pytest.mark.parametrize(
@@ -295,42 +220,6 @@ def test_find(plugins, tmp_path, options, wanted):
     assert [name for name in found if name != str(top / "link") or "link" in wanted] == expected
 
 
-def test_find_actions(plugins, tmp_path):
-    top = tmp_path / "t"
-    top.mkdir()
-    (top / "a").write_text("xyz")
-    (top / "a").chmod(0o600)
-    assert plugins.call("file.find", str(top), name="a", print="name,size,mode,type") == [["a", 3, 0o600, "f"]]
-    assert plugins.call("file.find", str(top), name="a", exec="echo {}")[0].endswith(f"\n{top / 'a'}\n\n")
-    assert plugins.call("file.find", str(top), name="a", delete="f", test=True) == [str(top / "a")]
-    assert (top / "a").exists()
-    assert plugins.call("file.find", str(top), "delete", name="a") == [str(top / "a")]
-    assert not (top / "a").exists()
-    for options, message in (
-        ({"bogus": "x"}, 'error: invalid option "bogus"'),
-        ({"size": "x"}, 'error: invalid size: "x"'),
-        ({"mtime": "x"}, "error: invalid time interval: 'x'"),
-        ({"type": "x"}, 'error: invalid file type "x"'),
-        ({"regex": "("}, 'error: invalid regular expression: "("'),
-        ({"owner": "nosuch"}, 'error: no such user "nosuch"'),
-        ({"name": ""}, 'error: missing value for "name" option'),
-    ):
-        assert plugins.call("file.find", str(top), **options) == message
-
-
-def test_diffs(plugins, path, tmp_path):
-    other = tmp_path / "g"
-    other.write_text("one\n2\n")
-    diff = plugins.call("file.get_diff", str(path), str(other))
-    assert diff == f"--- {path}\n+++ {other}\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
-    assert plugins.call("file.get_diff", str(path), str(path)) == ""
-    assert plugins.call("file.get_diff", str(path), str(other), show_changes=False) == "<show_changes=False>"
-    plugins.salt_file("g", "one\ntwo\n")
-    assert plugins.call("file.get_diff", str(path), "salt://g") == ""
-    with pytest.raises(CommandExecutionError):
-        plugins.call("file.get_diff", str(path), "/no/such")
-
-
 @pytest.mark.parametrize(
     ("data", "binary"),
     [
@@ -353,78 +242,6 @@ def test_lines_of_bytes_are_never_lost(lines, tail):
     assert "".join(diffs.lines_of(data)).count("\n") == data.count(b"\n")
     if data.decode("utf-8", "replace").encode() == data:
         assert "".join(diffs.lines_of(data)).encode() == data
-
-
-@pytest.mark.parametrize(
-    ("source_hash", "kind"),
-    [("a" * 32, "md5"), ("B" * 64, "sha256"), ("sha1=" + "c" * 40, "sha1"), ("sha512 = " + "d" * 128, "sha512")],
-)
-def test_hashes_as_states_write_them(plugins, source_hash, kind):
-    found = plugins.call("file.get_source_sum", source_hash=source_hash)
-    assert found == {"hash_type": kind, "hsum": source_hash.rpartition("=")[2].strip().lower()}
-
-
-@pytest.mark.parametrize(
-    ("source_hash", "message"),
-    [
-        ("zz", "format is invalid"),
-        ("gopher://x", "format is invalid"),
-        (None, "format is invalid"),
-        ("crc=" + "a" * 32, "Invalid hash type 'crc'"),
-        ("sha256=" + "a" * 32, r"Invalid length \(32\) for hash type 'sha256'"),
-        ("salt://nope", "Source hash file salt://nope not found"),
-    ],
-)
-def test_hashes_that_are_none(plugins, source_hash, message):
-    with pytest.raises(CommandExecutionError, match=message):
-        plugins.call("file.get_source_sum", source_hash=source_hash)
-
-
-def test_hashes_in_a_file(plugins, tmp_path):
-    listing = tmp_path / "SUMS"
-    listing.write_text(
-        f"# header\n{'1' * 64} *other.tar\n{'2' * 64}  dist/app.tar\n{'3' * 32}  app.tar\nSHA256 (x) = {'4' * 64}\n"
-    )
-    for arguments, digits in (
-        ({"source": "http://h/app.tar"}, "2" * 64),
-        ({"source": "http://h/app.tar", "source_hash_name": "other.tar"}, "2" * 64),
-        ({"file_name": "/opt/other.tar"}, "1" * 64),
-        ({"source": "http://h/unknown"}, "1" * 64),
-    ):
-        assert plugins.call("file.get_source_sum", source_hash=str(listing), **arguments)["hsum"] == digits
-    found = plugins.call("file.extract_hash", str(listing), "md5", source="app.tar")
-    assert found == {"hsum": "3" * 32, "hash_type": "md5"}
-
-
-def test_check_hash(plugins, path):
-    digest = hashlib.sha256(b"one\ntwo\n").hexdigest()
-    assert plugins.call("file.check_hash", str(path), digest) is True
-    assert plugins.call("file.check_hash", str(path), f"sha256:{digest}") is True
-    assert plugins.call("file.check_hash", str(path), "md5=" + "0" * 32) is False
-    with pytest.raises(InvocationError, match="could not be matched"):
-        plugins.call("file.check_hash", str(path), "abc")
-
-
-def test_check_managed(plugins, path):
-    arguments = [str(path), None, None, None, None, None, "0640", None, None, None, None, "base"]
-    assert plugins.call("file.check_managed", *arguments, contents="one\ntwo\n") == (
-        True,
-        f"The file {path} is in the correct state",
-    )
-    result, comment = plugins.call("file.check_managed", *arguments, contents="other\n")
-    assert result is None
-    assert comment.startswith("The following values are set to be changed:\ndiff: --- ")
-    arguments[1] = "salt://nope"
-    assert plugins.call("file.check_managed", *arguments)[0] is False
-
-
-def test_manage_file_honours_a_dry_run(plugins, path):
-    plugins.opts["test"] = True
-    row = plugins.call(
-        "file.manage_file", str(path), "", None, None, {}, None, None, None, None, "base", "", contents="new\n"
-    )
-    assert (row["result"], path.read_text()) == (None, "one\ntwo\n")
-    assert "diff" in row["changes"]
 
 
 def test_a_new_file_has_the_mode_the_umask_leaves(plugins, tmp_path):

@@ -6,8 +6,6 @@ import jinja2
 import pytest
 from plugin_harness import PluginHarness
 
-from asyncstate.errors import CommandExecutionError
-
 PILLAR = {"p": {"q": [1, 2], "r": "v"}, "ports": {80: "web"}, "list": [{"a": 1}, {"b": 2}], "none": None}
 
 
@@ -17,32 +15,6 @@ def plugins(tmp_path):
     harness.pillar = copy.deepcopy(PILLAR)
     harness.load("modules", "pillar")
     return harness
-
-
-@pytest.mark.parametrize(
-    ("key", "expected"),
-    [
-        ("p:r", "v"),
-        ("p:q:0", 1),
-        ("p:q:-1", 2),
-        ("ports:80", "web"),
-        ("list:b", 2),
-        ("list:1:b", 2),
-        ("none", None),
-        ("gone", ""),
-        ("p:q:7", ""),
-        ("p:r:deeper", ""),
-        ("none:deeper", ""),
-    ],
-)
-def test_get(plugins, key, expected):
-    assert plugins.call("pillar.get", key) == expected
-    assert plugins.call("pillar.fetch", key) == expected
-
-
-def test_get_default(plugins):
-    assert plugins.call("pillar.get", "gone", "default") == "default"
-    assert plugins.call("pillar.get", "p|r", delimiter="|") == "v"
 
 
 def test_an_undefined_default_is_an_error_even_where_it_is_not_needed(plugins):
@@ -85,11 +57,6 @@ def test_get_merged(plugins, key, default, options, expected):
     assert default == before
 
 
-def test_the_option_merges_lists(plugins):
-    plugins.opts["pillar_merge_lists"] = True
-    assert plugins.call("pillar.get", "p", {"q": [9]}, merge=True)["q"] == [9, 1, 2]
-
-
 def test_other_readers(plugins):
     assert plugins.call("pillar.item", "p:r", "gone") == {"p:r": "v", "gone": ""}
     assert plugins.call("pillar.item", "gone", default=3) == {"gone": 3}
@@ -108,20 +75,6 @@ def test_other_readers(plugins):
 def test_keys_of_no_mapping(plugins, key, error):
     with pytest.raises(error):
         plugins.call("pillar.keys", key)
-
-
-def test_filter_by(plugins):
-    assert plugins.call("pillar.filter_by", {"v*": "found", "default": "other"}, "p:r") == "found"
-    assert plugins.call("pillar.filter_by", {"x": "found", "default": "other"}, "p:r") == "other"
-
-
-def test_file_exists(plugins, tmp_path):
-    with pytest.raises(CommandExecutionError):
-        plugins.call("pillar.file_exists", "x.sls")
-    (tmp_path / "x.sls").write_text("")
-    plugins.opts["pillar_roots"] = {"base": [str(tmp_path)]}
-    assert plugins.call("pillar.file_exists", "x.sls") is True
-    assert plugins.call("pillar.file_exists", "x.sls", saltenv="dev") is False
 
 
 def test_an_external_pillar_is_not_run_and_that_is_logged(plugins, caplog):

@@ -50,23 +50,6 @@ def test_env(plugins, monkeypatch):
     assert plugins.call("sdb.get", "sdb://env/SECRET_WORD") == "s"
 
 
-@pytest.mark.parametrize("uri", ["sdb://odd/x", "sdb://bare/x"])
-def test_profiles_that_do_not_work(plugins, uri):
-    with pytest.raises(CommandExecutionError):
-        plugins.call("sdb.get", uri)
-
-
-def test_strict(plugins):
-    with pytest.raises(CommandExecutionError, match="'unknown' wasnt found"):
-        plugins.call("sdb.get", "sdb://unknown/x", strict=True)
-
-
-def test_broken_file(plugins, tmp_path):
-    (tmp_path / "secrets.yaml").write_text("a: [")
-    with pytest.raises(CommandExecutionError, match="Cannot read the sdb file"):
-        plugins.call("sdb.get", "sdb://file/a")
-
-
 def test_set(plugins):
     assert plugins.call("sdb.set", "sdb://own/new", "n") == "n"
     assert plugins.call("sdb.get", "sdb://own/new") == "n"

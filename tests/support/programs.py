@@ -16,10 +16,17 @@ class Programs:
         plugins.salt["cmd.run_all"] = self._run
         plugins.salt["cmd.run"] = lambda command, **options: self._run(command, **options)["stdout"]
 
-    def _run(self, command: str | list[str], cwd: str | None = None, **_: Any) -> dict[str, Any]:
+    def _run(
+        self, command: str | list[str], cwd: str | None = None, *, rstrip: bool = True, **_: Any
+    ) -> dict[str, Any]:
         shell = isinstance(command, str)
         done = subprocess.run(command, cwd=cwd, shell=shell, capture_output=True, text=True, check=False)
-        return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
+        return {
+            "retcode": done.returncode,
+            "stdout": done.stdout.strip() if rstrip else done.stdout,
+            "stderr": done.stderr.strip(),
+            "pid": 1,
+        }
 
 
 def options(plugins: PluginHarness) -> None:

@@ -39,8 +39,8 @@ TABLES = Path(__file__).parents[1] / "states" / "rows"
 COMMON = "every case"
 RUNS = {"test": True, "run": False, "again": False}
 KEYS = {
-    "loads", "fake", "places", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine", "state", "arguments",
-    *RUNS, "settles", "after", "machine after",
+    "loads", "fake", "places", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine",
+    "test", "again", "settles", "after", "machine after",
 }  # fmt: skip
 UNSEEN = {"calls", "options", "asked", "commands"}
 """Attributes of fakes that tell how they were asked, and nothing of the system."""
@@ -48,18 +48,23 @@ UNSEEN = {"calls", "options", "asked", "commands"}
 
 def cases() -> dict[str, dict[str, Any]]:
     """Return the cases of all tables, by ``table: title``."""
+    return table_cases(TABLES, {"state", "arguments", "run"})
+
+
+def table_cases(folder: Path, needed: set[str]) -> dict[str, dict[str, Any]]:
+    """Return the cases of the tables of a folder, each of which has certain keys, and none that are not known."""
     found = {}
-    for path in sorted(TABLES.glob("*.yaml")):
+    for path in sorted(folder.glob("*.yaml")):
         table = yaml_data(path.read_text(encoding="utf-8"))
         common = table.pop(COMMON, {})
         for title, case in table.items():
             whole = found[f"{path.stem}: {title}"] = merged(common, case)
-            assert {"state", "arguments", "run"} <= whole.keys() <= KEYS, f"{path.name}, {title}"
+            assert needed <= whole.keys() <= KEYS | needed, f"{path.name}, {title}"
     return found
 
 
-def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]) -> dict[str, Any]:
-    """Make the three calls of a case; return the rows and what became of the system, in the words of the table."""
+def prepare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]) -> tuple[PluginHarness, Any, Path]:
+    """Make the system of a case; return the plugins, what stands for its programs, and its root."""
     root = tmp_path / "root"
     root.mkdir()
     plugins = PluginHarness(tmp_path, **filled(case.get("opts", {}), root))
@@ -77,6 +82,12 @@ def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
     plugins.lowstate = filled(case.get("lowstate", []), root)
     for name, value in filled(case.get("machine", {}), root).items():
         setattr(fake, name, set(value) if isinstance(getattr(fake, name), set) else value)
+    return plugins, fake, root
+
+
+def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]) -> dict[str, Any]:
+    """Make the three calls of a case; return the rows and what became of the system, in the words of the table."""
+    plugins, fake, root = prepare(tmp_path, monkeypatch, case)
     first = seen(root, fake)
     untouched = snapshot(tmp_path)
     found: dict[str, Any] = {}
