@@ -56,37 +56,6 @@ def names(path):
     return sorted(str(entry.relative_to(path)) for entry in path.rglob("*"))
 
 
-def test_a_tar_is_unpacked_once(plugins, tmp_path, package):
-    dest = tmp_path / "opt" / "x"
-    dry, real, again = plugins.three_runs("archive.extracted", name=str(dest), source=str(package))
-    assert (dry["result"], dry["changes"]) == (None, {})
-    reason = ", due to absence of one or more files/dirs"
-    assert dry["comment"] == f"Archive {package} would be extracted to {dest}/{reason}"
-    assert real["result"] is True
-    assert real["changes"] == {
-        "directories_created": [f"{dest}/"],
-        "extracted_files": ["pkg", "pkg/one", "pkg/sub/two", "pkg/link"],
-    }
-    assert real["comment"] == f"{package} extracted to {dest}/{reason}"
-    assert names(dest) == ["pkg", "pkg/link", "pkg/one", "pkg/sub", "pkg/sub/two"]
-    assert os.access(dest / "pkg" / "one", os.X_OK)
-    assert (again["result"], again["changes"], again["comment"]) == (
-        True,
-        {},
-        "All files in archive are already present",
-    )
-
-
-@pytest.mark.parametrize(("ending", "mode"), [("tar", "w"), ("tbz2", "w:bz2"), ("tar.xz", "w:xz")])
-def test_every_compression(plugins, tmp_path, ending, mode):
-    source = tmp_path / f"p.{ending}"
-    with tarfile.open(source, mode) as archive:
-        add(archive, "top/f", b"x")
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(source), trim_output=1)
-    assert (row["result"], row["changes"]["extracted_files"]) == (True, ["top/f"])
-    assert row["comment"].endswith(". Output was trimmed to 1 number of lines")
-
-
 @pytest.mark.skipif(not shutil.which("zstd"), reason="needs zstd")
 def test_zstd(plugins, tmp_path, package):
     plain = tmp_path / "p.tar"
@@ -97,176 +66,11 @@ def test_zstd(plugins, tmp_path, package):
     assert row["result"] is True
 
 
-def test_a_zip_is_unpacked_once(plugins, tmp_path):
-    source, dest = tmp_path / "p.zip", tmp_path / "d"
-    with zipfile.ZipFile(source, "w") as archive:
-        program = zipfile.ZipInfo("p/run")
-        program.external_attr = 0o100755 << 16
-        archive.writestr(program, "x")
-        link = zipfile.ZipInfo("p/link")
-        link.external_attr = 0o120777 << 16
-        archive.writestr(link, "run")
-    _, real, again = plugins.three_runs("archive.extracted", name=str(dest), source=str(source))
-    assert real["changes"]["extracted_files"] == ["p/run", "p/link"]
-    assert os.access(dest / "p" / "run", os.X_OK)
-    assert os.readlink(dest / "p" / "link") == "run"
-    assert again["changes"] == {}
-
-
-def evil_tar(path, name="", **fields):
-    with tarfile.open(path, "w") as archive:
-        add(archive, name, **fields)
-        if fields.get("kind") == tarfile.SYMTYPE:
-            add(archive, f"{name}/planted", b"evil")
-    return path
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"name": "../outside", "data": b"evil"},
-        {"name": "top/../../outside", "data": b"evil"},
-        {"name": "top/link", "kind": tarfile.SYMTYPE, "link": "../../.."},
-        {"name": "top/link", "kind": tarfile.SYMTYPE, "link": "/tmp"},
-        {"name": "top/hard", "kind": tarfile.LNKTYPE, "link": "../../outside"},
-    ],
-)
-def test_nothing_leaves_the_destination(plugins, tmp_path, fields):
-    source = evil_tar(tmp_path / "e.tar", **fields)
-    before = names(tmp_path)
-    arguments = {"name": str(tmp_path / "d"), "source": str(source), "enforce_toplevel": False}
-    dry = plugins.state("archive.extracted", test=True, **arguments)
-    assert names(tmp_path) == before
-    row = plugins.state("archive.extracted", **arguments)
-    assert row["result"] is False
-    assert row["comment"].startswith(f"Refusing to unpack {source}: ")
-    assert (dry["result"], dry["comment"]) == (False, row["comment"])
-    assert [name for name in names(tmp_path) if not name.startswith("d")] == before
-
-
-@pytest.mark.parametrize("member", ["../outside", "/outside", "link/planted"])
-def test_nothing_leaves_the_destination_of_a_zip(plugins, tmp_path, member):
-    source = tmp_path / "e.zip"
-    with zipfile.ZipFile(source, "w") as archive:
-        link = zipfile.ZipInfo("link")
-        link.external_attr = 0o120777 << 16
-        archive.writestr(link, "..")
-        archive.writestr(member, "evil")
-    arguments = {"name": str(tmp_path / "d"), "source": str(source), "enforce_toplevel": False}
-    dry = plugins.state("archive.extracted", test=True, **arguments)
-    row = plugins.state("archive.extracted", **arguments)
-    assert row["result"] is False
-    assert "Refusing to unpack" in row["comment"]
-    assert (dry["result"], dry["comment"]) == (False, row["comment"])
-    assert not (tmp_path / "outside").exists()
-    assert not (tmp_path / "planted").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"name": "rel"}, "rel is not an absolute path"),
-        ({"name": ""}, "Name of the directory path needs to be specified"),
-        ({"if_missing": "rel"}, "Value for 'if_missing' is not an absolute path"),
-        ({"enforce_ownership_on": "/elsewhere"}, "Value for 'enforce_ownership_on' must be within "),
-        ({"user": "nosuch"}, "User nosuch does not exist"),
-        ({"group": "nosuch"}, "Group nosuch does not exist"),
-        ({"source": "/no/such.tar"}, "Source file '/no/such.tar' does not exist"),
-        (
-            {"archive_format": "bogus"},
-            "Invalid archive_format 'bogus'. Either set it to a supported value (tar, rar, zip)",
-        ),
-        ({"password": "x"}, "The 'password' argument is only supported for zip archives"),
-        ({"trim_output": "many"}, "Invalid value for trim_output, must be True/False or an integer"),
-        ({"clean": True, "clean_parent": True}, "Only one of 'clean' and 'clean_parent' can be set to True"),
-        ({"source_hash": "zz"}, "Source hash zz format is invalid."),
-        (
-            {"source_hash": "1" * 64},
-            "{} does not match the desired source_hash " + "1" * 64,
-        ),
-        (
-            {"skip_verify": True, "skip_files_list_verify": True},
-            'Only one of "skip_files_list_verify" and "skip_verify" can be set to True',
-        ),
-    ],
-)
-def test_bad_arguments(plugins, tmp_path, package, arguments, comment):
-    dest = tmp_path / "d"
-    row = plugins.state("archive.extracted", **{"name": str(dest), "source": str(package), **arguments})
-    assert (row["result"], row["changes"]) == (False, {})
-    assert row["comment"].startswith(comment.format(package))
-    assert not dest.exists()
-
-
-def test_what_is_no_archive(plugins, tmp_path):
-    bad, strange = tmp_path / "bad.tar.gz", tmp_path / "strange.bin"
-    bad.write_text("nothing of the kind")
-    strange.touch()
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(bad), user="root")
-    assert row["result"] is False
-    assert row["comment"].startswith(f"Unable to list contents of {bad}.")
-    assert row["comment"].endswith(
-        "- 'if_missing' must be set\n- Ownership cannot be managed without setting 'enforce_ownership_on'."
-    )
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(strange))
-    assert row["comment"].startswith("Could not guess archive_format from the value of the 'source' argument.")
-    bad.rename(tmp_path / "bad.zip")
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(tmp_path / "bad.zip"))
-    assert row["comment"].startswith(f"{tmp_path / 'bad.zip'} is not a ZIP file")
-
-
 def test_a_cut_off_archive_leaves_no_empty_directory(plugins, tmp_path, package):
     package.write_bytes(package.read_bytes()[:60])
     row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(package))
     assert row["result"] is False
     assert not (tmp_path / "d").exists()
-
-
-def test_enforce_toplevel(plugins, tmp_path):
-    source = tmp_path / "flat.tar"
-    with tarfile.open(source, "w") as archive:
-        add(archive, "a", b"1")
-        add(archive, "b/c", b"2")
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(source))
-    assert row["comment"].startswith("Archive does not have a single top-level directory.")
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(source), enforce_toplevel=False)
-    assert (row["result"], names(tmp_path / "d")) == (True, ["a", "b", "b/c"])
-
-
-def test_if_missing(plugins, tmp_path, package):
-    (tmp_path / "sign").touch()
-    row = plugins.state(
-        "archive.extracted", name=str(tmp_path / "d"), source=str(package), if_missing=str(tmp_path / "sign")
-    )
-    assert (row["result"], row["comment"]) == (True, f"Path {tmp_path / 'sign'} exists")
-    assert not (tmp_path / "d").exists()
-
-
-def test_paths_of_the_wrong_kind(plugins, tmp_path, package):
-    dest = tmp_path / "d"
-    (dest / "pkg" / "one").mkdir(parents=True)
-    arguments = {"name": str(dest), "source": str(package)}
-    row = plugins.state("archive.extracted", **arguments)
-    assert row["result"] is False
-    assert "To proceed with extraction, set 'force' to True." in row["comment"]
-    dry, real, again = plugins.three_runs("archive.extracted", force=True, **arguments)
-    assert dry["changes"] == {"removed": [str(dest / "pkg" / "one")]}
-    assert real["changes"]["removed"] == [str(dest / "pkg" / "one")]
-    assert (dest / "pkg" / "one").read_text() == "1"
-    assert again["changes"] == {}
-
-
-@pytest.mark.parametrize(("how", "stray"), [("clean", False), ("clean_parent", False), ("overwrite", True)])
-def test_unpacking_anew(plugins, tmp_path, package, how, stray):
-    dest = tmp_path / "d"
-    arguments = {"name": str(dest), "source": str(package)}
-    plugins.state("archive.extracted", **arguments)
-    (dest / "pkg" / "stray").touch()
-    (dest / "pkg" / "one").write_text("changed")
-    row = plugins.state("archive.extracted", **arguments, **{"overwrite": True, how: True})
-    assert row["result"] is True
-    assert (dest / "pkg" / "one").read_text() == "1"
-    assert (dest / "pkg" / "stray").exists() is stray
 
 
 def test_a_new_hash_unpacks_again(plugins, tmp_path, package):
@@ -363,13 +167,6 @@ def test_set_id_bits_need_to_be_asked_for(plugins, tmp_path):
     assert modes == [0o755, 0o755, 0o4755, 0o4755]
 
 
-@pytest.mark.parametrize("options", ["-C /tmp", "--directory=/tmp", "-P", "--absolute-names", "--to-command=sh"])
-def test_options_lead_nowhere_else(plugins, tmp_path, package, options):
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(package), options=options)
-    assert row["result"] is False
-    assert "would unpack elsewhere" in row["comment"]
-
-
 @needs_root
 def test_owner(plugins, tmp_path, package):
     arguments = {"name": str(tmp_path / "d"), "source": str(package), "user": "nobody", "group": "nogroup"}
@@ -398,13 +195,6 @@ def test_an_archive_of_the_file_roots(plugins, tmp_path, package):
     assert (tmp_path / "file_roots" / "base" / "pkg.tar.gz").exists()
     row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source="salt://no.tar.gz")
     assert (row["name"], row["result"], row["changes"]) == ("salt://no.tar.gz", False, {})
-
-
-def test_a_dry_run_downloads_no_archive(plugins, tmp_path):
-    source = {"source": "https://example.com/pkg.tar.gz", "skip_verify": True}
-    dry = plugins.state("archive.extracted", test=True, name=str(tmp_path / "d"), **source)
-    said = f"Archive {source['source']} would be cached (if necessary) and checked to discover if extraction is needed"
-    assert (dry["result"], dry["comment"]) == (None, said)
 
 
 def test_footprint():
@@ -475,50 +265,6 @@ def test_whatever_an_archive_names_nothing_outside_is_touched(plugins, tmp_path,
         assert landed.read_text() == "x"
         again = plugins.state("archive.extracted", name=str(dest), **{**common, "overwrite": False})
         assert (again["result"], again["changes"]) == (True, {})
-
-
-@pytest.mark.parametrize("arguments", [{"clean": True}, {"clean_parent": True}, {"force": True}])
-@pytest.mark.parametrize("broken", ["digest", "link"])
-def test_nothing_is_removed_for_an_archive_that_is_refused(plugins, tmp_path, arguments, broken):
-    dest = tmp_path / "dest"
-    (dest / "a" / "b").mkdir(parents=True)
-    (dest / "a" / "b" / "data").write_text("precious")
-    with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        add(archive, "a/b", b"a file where a folder is")
-        if broken == "link":
-            add(archive, "a/out", kind=tarfile.SYMTYPE, link="/etc")
-    digest = {"source_hash": "0" * 64} if broken == "digest" else {}
-    common = {"name": str(dest), "source": str(tmp_path / "a.tar"), **digest, **arguments}
-    row = plugins.state("archive.extracted", **common)
-    assert (row["result"], row["changes"]) == (False, {})
-    assert (dest / "a" / "b" / "data").read_text() == "precious"
-
-
-@pytest.mark.parametrize("kind", ["tar", "zip"])
-@pytest.mark.parametrize("there", [True, False])
-def test_nothing_of_an_archive_is_unpacked_if_a_late_member_is_refused(plugins, tmp_path, kind, there):
-    packed(tmp_path / f"a.{kind}", kind, [("first", "new"), ("../outside", "evil")])
-    dest = tmp_path / "dest"
-    if there:
-        dest.mkdir()
-        (dest / "first").write_text("old")
-    arguments = {"name": str(dest), "source": str(tmp_path / f"a.{kind}"), "enforce_toplevel": False}
-    row = plugins.state("archive.extracted", overwrite=True, **arguments)
-    assert (row["result"], row["changes"]) == (False, {})
-    assert dest.exists() == there
-    assert not there or (dest / "first").read_text() == "old"
-
-
-@pytest.mark.parametrize("arguments", [{"clean": True}, {"clean_parent": True}, {"force": True}])
-def test_paths_of_another_kind_are_replaced_as_foretold(plugins, tmp_path, arguments):
-    dest = tmp_path / "dest"
-    (dest / "a" / "b").mkdir(parents=True)
-    tarred(tmp_path / "a.tar", ["a/b"])
-    common = {"name": str(dest), "source": str(tmp_path / "a.tar"), **arguments}
-    dry, real, again = plugins.three_runs("archive.extracted", **common)
-    assert (dry["result"], real["result"]) == (None, True)
-    assert (dest / "a" / "b").read_text() == "x"
-    assert (again["result"], again["changes"]) == (True, {})
 
 
 def packed(path, kind, members):
@@ -635,17 +381,6 @@ def test_the_check_before_clearing_knows_what_unpacking_refuses(plugins, tmp_pat
         assert dry["result"] is False
     if dry["result"] is False:
         assert real["result"] is False
-
-
-def test_a_destination_is_cleaned_however_it_is_written(plugins, tmp_path, package):
-    dest = tmp_path / "d"
-    arguments = {"name": f"{tmp_path}//x/../d", "source": str(package), "overwrite": True, "clean": True}
-    (tmp_path / "x").mkdir()
-    plugins.state("archive.extracted", **arguments)
-    (dest / "pkg" / "stray").touch()
-    row = plugins.state("archive.extracted", **arguments)
-    assert row["result"] is True
-    assert not (dest / "pkg" / "stray").exists()
 
 
 @pytest.mark.parametrize("there", [True, False])

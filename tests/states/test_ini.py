@@ -57,34 +57,6 @@ def test_the_real_rows_of_salt_without_their_comments(plugins, case):
     assert dry[0] is (None if rows[0][0] else False)
 
 
-def test_a_section_without_a_name_is_none(plugins, file):
-    dry, real, again = plugins.three_runs("ini.options_present", name=str(file), sections={"": {"top": 2, "x": 3}})
-    assert dry["comment"] == "Changed key top.\nChanged key x.\n"
-    assert real["changes"] == {"top": {"before": "1", "after": "2"}, "x": {"before": None, "after": "3"}}
-    assert again["changes"] == {}
-    assert file.read_text() == "top = 2\nx = 3\n\n[main]\na = 1\nb = 2\n"
-
-
-@pytest.mark.parametrize("sections", [{"": ["top"]}, {"top": None}])
-def test_an_option_in_no_section_is_removed_as_foretold(plugins, file, sections):
-    dry, real, again = plugins.three_runs("ini.options_absent", name=str(file), sections=sections)
-    assert (dry["result"], dry["comment"]) == (None, "Deleted key top.\n")
-    assert real["changes"] == {"": {"top": "1"}}
-    assert (again["changes"], again["comment"]) == ({}, "No anomaly detected")
-    assert file.read_text() == "[main]\na = 1\nb = 2\n"
-
-
-@pytest.mark.parametrize(
-    ("function", "sections"),
-    [("sections_absent", ["nosuch"]), ("options_absent", {"main": ["nosuch"]}), ("sections_present", ["main"])],
-)
-def test_where_nothing_changes_the_file_stays_as_it_is_written(plugins, file, sections, function):
-    file.write_text("[main]\na=1   ")
-    row = plugins.state(f"ini.{function}", name=str(file), sections=sections)
-    assert (row["result"], row["changes"]) == (True, {})
-    assert file.read_text() == "[main]\na=1   "
-
-
 @pytest.mark.feature("F195")
 def test_sections_are_made(plugins, file):
     dry, real, again = plugins.three_runs("ini.sections_present", name=str(file), sections=["main", "two"])
@@ -116,29 +88,6 @@ def test_a_name_that_yaml_reads_as_a_number_is_text(plugins, file, function, sec
     plugins.state("ini.options_present", **strict)
     assert plugins.state("ini.options_present", **strict)["changes"] == {}
     assert file.read_text() == "[1]\n2 = 3\n"
-
-
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("test", [False, True])
-def test_a_section_in_a_section_is_refused(plugins, file, strict, test):
-    before = file.read_text()
-    with pytest.raises(CommandExecutionError, match="a of section t is a mapping: a section has no sections"):
-        plugins.state("ini.options_present", name=str(file), strict=strict, sections={"t": {"a": {"b": 1}}}, test=test)
-    assert file.read_text() == before
-
-
-def test_nothing_to_do(plugins, tmp_path):
-    for fun in ("options_absent", "sections_present", "sections_absent"):
-        row = plugins.state(f"ini.{fun}", name=str(tmp_path / "none"), test=True)
-        assert (row["result"], row["comment"]) == (True, "No changes detected.")
-        plugins.state(f"ini.{fun}", name=str(tmp_path / "none"))
-    assert not (tmp_path / "none").exists()
-
-
-def test_a_commented_option_gives_its_place(plugins, file):
-    file.write_text("[main]\n# first\n#b = 9\nc = 3\n")
-    plugins.state("ini.options_present", name=str(file), sections={"main": {"b": 1}})
-    assert file.read_text() == "[main]\n# first\nb = 1\nc = 3\n"
 
 
 def test_mode_encoding_and_link(plugins, file, tmp_path):
@@ -196,33 +145,6 @@ def test_white_space_takes_no_hours(plugins, tmp_path, content):
     assert "b = 1" in path.read_text()
 
 
-@pytest.mark.parametrize(
-    "sections",
-    [
-        {"main": {"a": "x\n[admin]\nroot = yes"}},
-        {"main": {"a": "x\nroot = yes"}},
-        {"main": {"a": "x\n [admin]\n root = yes"}},
-        {"main": {"a": "x\r[admin]"}},
-        {"main": {"a\n[admin]\nroot": "yes"}},
-        {"main]\n[admin": {"root": "yes"}},
-        {"top": "x\u2028[admin]"},
-    ],
-)
-@pytest.mark.parametrize("test", [True, False])
-def test_a_value_brings_no_option_or_section_of_its_own(plugins, file, sections, test):
-    before = file.read_text()
-    plugins.opts["test"] = test
-    with pytest.raises(CommandExecutionError, match=r"is one line|of its own"):
-        plugins.state("ini.options_present", name=str(file), sections=sections)
-    assert file.read_text() == before
-
-
-def test_a_value_goes_on_in_indented_lines(plugins, file):
-    value = "\n  https://a?b=c\n\n  https://d"
-    assert plugins.state("ini.options_present", name=str(file), sections={"main": {"a": value}})["result"] is True
-    assert "a = \n  https://a?b=c\n\n  https://d\n" in file.read_text()
-
-
 @pytest.mark.parametrize("function", ["options_present", "sections_absent"])
 def test_a_file_with_several_names_keeps_them(plugins, tmp_path, function):
     path = tmp_path / "app.ini"
@@ -249,31 +171,6 @@ def test_after_a_failed_write_a_file_with_several_names_has_its_old_content(plug
     assert path.read_text() == (tmp_path / "other").read_text() == "[a]\nx = 1\n"
 
 
-def test_where_an_option_is_to_be_removed_an_empty_file_is_made(plugins, tmp_path):
-    for function, sections, made in [("sections_absent", ["a"], False), ("options_absent", {"a": ["x"]}, True)]:
-        row = plugins.state(f"ini.{function}", name=str(tmp_path / "new"), sections=sections)
-        assert (row["result"], row["changes"]) == (True, {})
-        assert (tmp_path / "new").exists() is made
-    assert (tmp_path / "new").read_bytes() == b""
-
-
-@pytest.mark.parametrize("sections", [None, {}, []])
-def test_no_file_is_made_for_no_option(plugins, tmp_path, sections):
-    plugins.opts["foresight"] = True
-    for row in plugins.three_runs("ini.options_absent", name=str(tmp_path / "new"), sections=sections):
-        assert (row["result"], row["changes"]) == (True, {})
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize(("foresight", "result"), [(True, None), (False, True)])
-def test_a_dry_run_foretells_the_empty_file(plugins, tmp_path, foresight, result):
-    plugins.opts["foresight"] = foresight
-    asked = {"name": str(tmp_path / "new"), "sections": {"a": ["x"]}}
-    assert plugins.state("ini.options_absent", **asked, test=True)["result"] is result
-    assert plugins.state("ini.options_absent", **asked)["result"] is True
-    assert plugins.state("ini.options_absent", **asked, test=True)["result"] is True
-
-
 @given(
     text=st.lists(st.sampled_from(["", "  ", "[a]", "[b]", "x=1", "# c", "#x = 3", "  more", "z"]), max_size=7),
     names=st.permutations(["a", "b", "n", "o"]),
@@ -290,16 +187,6 @@ def test_sections_become_the_same_in_any_order(text, names, other):
         return now
 
     assert after(other) == after(range(4))
-
-
-@pytest.mark.parametrize(("foresight", "result"), [(True, None), (False, True)])
-def test_a_dry_run_foretells_a_section_without_options(plugins, file, foresight, result):
-    plugins.opts["foresight"] = foresight
-    asked = {"name": str(file), "sections": {"main": {}, "empty": {}}}
-    dry = plugins.state("ini.options_present", **asked, test=True)
-    assert (dry["result"], dry["comment"]) == (result, "Added section empty.\n" if foresight else "")
-    assert plugins.state("ini.options_present", **asked)["changes"] == {"empty": {"before": None, "after": {}}}
-    assert plugins.state("ini.options_present", **asked, test=True)["result"] is True
 
 
 def test_a_section_is_no_option_of_a_missing_one(plugins, tmp_path):

@@ -7,7 +7,8 @@ test, run, again   the three rows: result, changes, comment, and other keys if t
                    the one of ``run``. ``…`` in a comment is any text.
 settles            false if a dry run, where a second run changes nothing, says that it will (rows that foretell too much)
 files, after       what is below ``{root}``, and what of it is different afterwards: ``~`` is gone. A file is its text, or
-                   has a ``text`` and a ``mode``; ``{}`` is a folder, ``{link: …}`` and ``{hard: …}`` are links.
+                   has a ``text`` and a ``mode``; ``{}`` is a folder, ``{link: …}`` and ``{hard: …}`` are links;
+                   ``{archive: …}`` has files, as a folder has, and the form that its name says.
 places             where modules look for what belongs to the system: the name of a constant and the path in its place
 tree               the files of the file roots
 opts, pillar, grains, lowstate
@@ -20,9 +21,12 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
 import os
 import re
 import stat
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +46,7 @@ KEYS = {
     "loads", "fake", "places", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine",
     "test", "again", "settles", "after", "machine after",
 }  # fmt: skip
+MEMBERS = {"text": tarfile.REGTYPE, "link": tarfile.SYMTYPE, "hard": tarfile.LNKTYPE}
 UNSEEN = {"calls", "options", "asked", "commands"}
 """Attributes of fakes that tell how they were asked, and nothing of the system."""
 
@@ -161,12 +166,37 @@ def lay_out(root: Path, files: dict[str, Any]) -> None:
             path.symlink_to(entry["link"])
         elif "hard" in entry:
             path.hardlink_to(root / entry["hard"])
+        elif "archive" in entry:
+            pack(path, entry["archive"])
         elif "text" in entry:
             path.write_bytes(entry["text"].encode())
             path.chmod(int(entry.get("mode", "0644"), 8))
         else:
             path.mkdir(exist_ok=True)
             path.chmod(int(entry.get("mode", "0755"), 8))
+
+
+def pack(path: Path, members: dict[str, Any]) -> None:
+    """Make an archive: a zip, or a tar that is compressed as its name says."""
+    infos = []
+    for name, value in members.items():
+        entry = value if isinstance(value, dict) else {"text": value}
+        kind = next((kind for word, kind in MEMBERS.items() if word in entry), tarfile.DIRTYPE)
+        mode = int(entry.get("mode", "0644" if "text" in entry else "0755"), 8)
+        infos.append((name, kind, mode, entry.get("text", "").encode(), entry.get("link") or entry.get("hard", "")))
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, kind, mode, data, target in infos:
+                info = zipfile.ZipInfo(name)
+                info.external_attr = (mode | (stat.S_IFLNK if kind == tarfile.SYMTYPE else stat.S_IFREG)) << 16
+                archive.writestr(info, target or data)
+        return
+    form = {".gz": "gz", ".tbz2": "bz2", ".xz": "xz"}.get(path.suffix, "")
+    with tarfile.open(path, f"w:{form}") as archive:
+        for name, kind, mode, data, target in infos:
+            member = tarfile.TarInfo(name)
+            member.size, member.type, member.mode, member.linkname = len(data), kind, mode, target
+            archive.addfile(member, io.BytesIO(data))
 
 
 def tree_of(root: Path) -> dict[str, Any]:
