@@ -12,7 +12,6 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN, changes_something, was_held_back
 from asyncstate.report.edges import REQUISITES, plan_edges
 from asyncstate.report.nested import nested_lines
-from asyncstate.report.reduction import transitive_reduction
 from asyncstate.report.summary import AS_WANTED, describe_tag
 from asyncstate.report.terminal import Palette, clean
 

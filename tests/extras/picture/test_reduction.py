@@ -4,13 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-<<<<<<<< HEAD:tests/report/test_reduction.py
-from asyncstate.report import reduction
-from asyncstate.report.reduction import transitive_reduction
-========
 from asyncstate.extras.picture import reduction
 from asyncstate.extras.picture.reduction import transitive_reduction
->>>>>>>> 47b647d0 (The page of a run and pictures of graphs are an extra):tests/extras/picture/test_reduction.py
 
 
 @st.composite
