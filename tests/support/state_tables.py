@@ -169,7 +169,8 @@ def lay_out(root: Path, files: dict[str, Any]) -> None:
         elif "archive" in entry:
             pack(path, entry["archive"])
         elif "text" in entry:
-            path.write_bytes(entry["text"].encode())
+            text = entry["text"]
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
             path.chmod(int(entry.get("mode", "0644"), 8))
         else:
             path.mkdir(exist_ok=True)
