@@ -36,7 +36,8 @@ class Extra:
     - ``search`` finds missing orders of a plan for `asyncstate.testing`
     - ``traces`` sends traces of runs to a collector: ``of_run`` that of one, ``export`` and ``spans`` any other
     - ``remaining`` makes an `Onlooker` of a run that estimates its remaining time
-    - ``analysis`` finds what lint does, ``manual`` has the documentation of functions, words and codes
+    - ``analysis`` finds what lint does, and collects the times of a run
+    - ``manual`` has the documentation of functions, words and codes
     - ``pictures`` writes pages of runs, and draws graphs of states
     - ``completer`` offers what may be typed in place of an argument, ``shells`` answers a shell that asks for it
     - ``lender`` makes the `asyncstate.load.borrowed.Lender` of a plugin host, None where Salt is not installed

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from throwaway.formulas import Highstate
     from throwaway.runs import Run
 
-    from asyncstate.report.profile import Profile
+    from asyncstate.extras.analyse.profile import Profile
 
 CHECKOUT = Path(__file__).parent.parent
 ATTEMPTS = 4

@@ -29,6 +29,8 @@ def test_a_plugin_that_imports_salt_says_what_is_missing(tmp_path, run_here):
         (["--traces", "on"], "traces: on"),
         (["--trace-effects"], "trace_effects"),
         (["--report", "/dev/null"], "--report"),
+        (["--profile"], "--profile"),
+        (["--explain"], "--explain"),
     ],
 )
 def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):

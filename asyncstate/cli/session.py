@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord
     from asyncstate.report.jsonl import JsonLines
-    from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
     from asyncstate.runtime import StateRuntime
     from asyncstate.services import Embedding
@@ -62,7 +61,7 @@ class Session:
         self.console = console
         self.settings = settings
         self.options = options
-        self.profile: Profile | None = self._make_profile()
+        self.profile: Any = self._make_profile()
         progress = progress_of(console, settings, options, self._plan_for_people)
         self.progress: LiveProgress | PlainProgress | None = progress.display
         self._lines = self._make_lines()
@@ -78,13 +77,18 @@ class Session:
             sink if isinstance(sink, Onlooker) else sink.on_event for sink in sinks if sink is not None
         ]
 
-    def _make_profile(self) -> Profile | None:
-        if not any(self.options.get(name) for name in ("profile", "report", "explain")):
-            return None
-        from asyncstate.process.lineage import started_at
-        from asyncstate.report.profile import Profile
+    def _make_profile(self) -> Any:
+        """Return what collects the times of the run for an option; None without such an option.
 
-        return Profile(started_at(os.getpid()))
+        Raises ConfigError if no extra does.
+        """
+        wanted = next((name for name in ("profile", "report", "explain") if self.options.get(name)), "")
+        if not wanted:
+            return None
+        from asyncstate import extend
+        from asyncstate.process.lineage import started_at
+
+        return extend.provided("analysis", f"--{wanted}").profile(started_at(os.getpid()))
 
     def _plan_for_people(self) -> Plan | None:
         return self._shown_plan()
@@ -389,15 +393,15 @@ class Session:
         human = self.console.for_people
         palette = self.console.palette(None if human else sys.stderr)
         show = self.console.lines if human else lambda lines: self.console.say(*lines)
+        from asyncstate import extend
+
+        analysis = extend.provided("analysis", "--profile")
         if self.options.get("explain"):
             from asyncstate.report.blockers import held_back
-            from asyncstate.report.waits import run_lines
 
-            show([*between, *run_lines(self.profile, palette, held_back(report, plan))])
+            show([*between, *analysis.run_lines(self.profile, palette, held_back(report, plan))])
         if self.options.get("profile"):
-            from asyncstate.report.profile import profile_lines
-
-            show([*between, *profile_lines(self.profile, palette)])
+            show([*between, *analysis.profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport, plan: Plan | None) -> None:
         """Write the files of --junit, --races and --report; the others also if memory runs out for one."""
@@ -422,12 +426,11 @@ class Session:
 
     def _page(self, report: RunReport, plan: Plan | None) -> str:
         from asyncstate import extend
-        from asyncstate.report.profile import Profile
 
         result = self._placed(report, plan, (*report.rows, *report.not_started))
         sls, line = self._about.get("sls") or (), str(self._about.get("line") or "")
         page: str = extend.provided("pictures", "--report").page(
-            result, self.profile or Profile(), plan, host=self._host, command=line, sls=tuple(map(str, sls))
+            result, self.profile, plan, host=self._host, command=line, sls=tuple(map(str, sls))
         )
         return page
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.extras.analyse.profile import Profile, recorded
 from asyncstate.extras.proof.shake.outcome import IGNORED, Entry
 from asyncstate.extras.proof.shake.room import Seen, Stage
-from asyncstate.report.profile import Profile, recorded
 from throwaway.system import NAMESPACES, SALT, own_network
 
 if TYPE_CHECKING:

@@ -212,16 +212,10 @@ def test_state_output_comes_from_flag_or_configuration(run, tmp_path):
     assert "          ID: second" in text
 
 
-@pytest.mark.feature("F158")
-def test_profile_and_junit(run, tmp_path):
+def test_junit(run, tmp_path):
     junit = tmp_path / "junit.xml"
-    done = run("apply", "bad", "--profile", "--junit", junit)
-    assert "Slowest states" in done.stdout
-    assert "Critical path:" in done.stdout
+    assert run("apply", "bad", "--junit", junit).returncode == 2
     assert ET.parse(junit).getroot()[0].get("failures") == "1"
-    done = run("apply", "good", "--profile", "--out", "json")
-    assert list(json.loads(done.stdout)) == [FIRST, SECOND]
-    assert "Critical path:" in done.stderr
 
 
 @pytest.mark.feature("F157")

@@ -78,13 +78,6 @@ def test_metrics_that_nobody_asked_for_then_say_when_the_run_ended(machine):
     assert metrics.read_text() == re.sub(r"(?<=end_timestamp_seconds )\d+\.\d+", f"{ended:.3f}", of_the_run)
 
 
-def test_a_profile_and_an_explanation_that_nobody_asked_for_then(machine):
-    run = machine.apply()
-    text = machine.call("replay", run, "--profile", "--explain", code=2)
-    assert "Slowest states" in text
-    assert "Why each state ran when it did" in text
-
-
 def test_a_progress_of_lines(machine):
     machine.apply()
     machine.call("replay", "--progress", "plain", code=2)

@@ -13,7 +13,7 @@ import pytest
 from asyncstate import extend
 
 LEDGER = {
-    "fleet": 76,
+    "fleet": 75,
     "editor": 31,
     "proof": 30,
     "dropin": 41,
@@ -23,7 +23,7 @@ LEDGER = {
     "contradictions": 33,
     "analyse": 97,
     "manual": 89,
-    "picture": 42,
+    "picture": 40,
     "traces": 36,
     "renderers": 11,
 }

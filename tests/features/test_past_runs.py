@@ -85,7 +85,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(site):
 def test_a_run_is_shown_again_in_any_form(site):
     said = site.call("apply", "web", "--out", "json", code=2).stdout
     assert site.call("replay", "--out", "json", code=2, tree=False).stdout == said
-    site.call("replay", "--junit", "run.xml", "--profile", code=2, tree=False)
+    site.call("replay", "--junit", "run.xml", code=2, tree=False)
     assert len(ET.parse(site.path / "run.xml").getroot().findall(".//testcase")) == 4
     assert site.done() == ["beside", "first"], "nothing ran again"
 

@@ -26,8 +26,6 @@ from asyncstate.model.result import HostResult
 from asyncstate.report.brief import brief_lines
 from asyncstate.report.human import BRIEF, FORMS, Style, report_lines
 from asyncstate.report.junit import junit_xml
-from asyncstate.report.profile import Profile, profile_lines
-from asyncstate.report.waits import run_lines
 
 TREE = """
 before:
@@ -130,12 +128,11 @@ def runtime_of(tree):
 async def apply(runtime, sls):
     """Run an SLS as the command line does; return the plan, the report and all events."""
     events = []
-    profile = Profile()
     plan = await runtime.compile([sls])
-    run = runtime.run(plan, observers=[events.append, profile.on_event], events=False, concurrency=4)
+    run = runtime.run(plan, observers=[events.append], events=False, concurrency=4)
     async with run:
         pass
-    return SimpleNamespace(plan=plan, report=run.report, events=events, profile=profile)
+    return SimpleNamespace(plan=plan, report=run.report, events=events)
 
 
 def assert_total(done):
@@ -174,8 +171,6 @@ def assert_shown(done):
         assert "local:" in text
         assert text.encode()
     assert len(list(ET.fromstring(junit_xml([HostResult(report=report)])).iter("testcase"))) == len(report.rows)
-    assert "\n".join(profile_lines(done.profile)).encode()
-    assert "\n".join(run_lines(done.profile)).encode()
 
 
 def shown_as_yaml(report, capfdbinary):

@@ -295,7 +295,7 @@ def asyncstate(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_run_shows_no_secret(asyncstate, form, concurrency):
     files = ("--junit", asyncstate.written / "junit.xml")
-    more = ("--profile", "--explain", "--progress", "plain", "--concurrency", concurrency)
+    more = ("--progress", "plain", "--concurrency", concurrency)
     code, output, errors = asyncstate("apply", "--out", form, *files, *more)
     assert code == 2, errors
     assert "**********" in output

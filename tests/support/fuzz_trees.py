@@ -329,7 +329,7 @@ def plugins(draw):
                     ("apply", "--test"),
                     ("apply", "--out", "jsonl"),
                     ("apply", "--out", "yaml"),
-                    ("apply", "--junit", "j.xml", "--profile", "--explain", "--progress", "plain"),
+                    ("apply", "--junit", "j.xml", "--progress", "plain"),
                     *_LOOKS,
                 )
             )
@@ -381,8 +381,7 @@ def hooks(draw):
                 ("apply", "-j", "1"),
                 ("apply", "-j", "8", "--out", "json"),
                 ("apply", "--test"),
-                ("apply", "--profile", "--explain"),
-                ("apply", "--report", "r.html"),
+                ("apply", "--report", "r.html", "--profile", "--explain"),
                 ("check",),
                 ("show", "graph"),
                 ("show", "aggregate"),

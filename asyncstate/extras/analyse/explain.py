@@ -15,9 +15,9 @@ from asyncstate.report.terminal import PLAIN, Palette, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from asyncstate.extras.analyse.profile import Profile
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.report.profile import Profile
 
 _RULES = {
     "require": "none of these may have failed",

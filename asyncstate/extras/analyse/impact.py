@@ -6,11 +6,11 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.extras.analyse.explain import indented
+from asyncstate.extras.analyse.reasons import reason
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.walk import Walk, stands_for
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette
-from asyncstate.report.waits import reason
 from asyncstate.value import Value
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from asyncstate.report.waits import both_touch
+from asyncstate.extras.analyse.reasons import both_touch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

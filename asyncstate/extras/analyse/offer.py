@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from asyncstate.errors import Issue
     from asyncstate.extras.analyse.lint import Finding
+    from asyncstate.extras.analyse.profile import Profile
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
+    from asyncstate.report.terminal import Palette
 
 
 class Analysis:
-    """The findings of lint. The parts are imported when they are asked for."""
+    """The findings of lint, and the times of runs. The parts are imported when they are asked for."""
 
     @staticmethod
     def findings(plan: Plan, **options: Any) -> list[Finding]:
@@ -22,6 +24,27 @@ class Analysis:
         from asyncstate.extras.analyse.tree_findings import tree_findings
 
         return tree_findings(plan, **options)
+
+    @staticmethod
+    def profile(process_start: float = 0.0) -> Profile:
+        """Return what collects the events of a run: see `asyncstate.extras.analyse.profile`."""
+        from asyncstate.extras.analyse.profile import Profile
+
+        return Profile(process_start)
+
+    @staticmethod
+    def profile_lines(profile: Profile, palette: Palette) -> Iterator[str]:
+        """Yield the times of a run, for ``--profile``."""
+        from asyncstate.extras.analyse.profile import profile_lines
+
+        return profile_lines(profile, palette)
+
+    @staticmethod
+    def run_lines(profile: Profile, palette: Palette, held: Mapping[str, str]) -> Iterator[str]:
+        """Yield the reason for the start time of each state, for ``--explain``. ``held`` says why some did not run."""
+        from asyncstate.extras.analyse.reasons import run_lines
+
+        return run_lines(profile, palette, held)
 
     @staticmethod
     def as_findings(issues: Iterable[Issue]) -> list[Finding]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.extras.analyse.reasons import reason, story_lines
 from asyncstate.model.result import was_held_back
 from asyncstate.model.walk import Walk
 from asyncstate.report.blockers import Needs
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, short_time
-from asyncstate.report.waits import reason, story_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from asyncstate.extras.analyse.profile import Profile, Timing
     from asyncstate.model.plan import Plan
-    from asyncstate.report.profile import Profile, Timing
 
 _LISTED = 12
 

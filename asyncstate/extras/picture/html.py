@@ -13,7 +13,7 @@ from base64 import b64encode
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from asyncstate.extras.picture.page_data import PageState
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import HostResult, RunReport
-    from asyncstate.report.profile import Profile
 
 _SCRIPTS = ("states", "list", "chart", "timeline", "layout", "graph", "main")
 _BASICS = 200
@@ -47,7 +46,7 @@ class About(msgspec.Struct, frozen=True):
     sls: tuple[str, ...] = ()
 
 
-def html_report(result: HostResult, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
+def html_report(result: HostResult, profile: Any, plan: Plan | None = None, about: About | None = None) -> str:
     """Return the page. ``profile`` must have received every event of the run; ``plan`` is for display."""
     report = result.report
     timings = profile.finished
@@ -78,7 +77,7 @@ def html_report(result: HostResult, profile: Profile, plan: Plan | None = None, 
 
 def _facts(
     report: RunReport,
-    profile: Profile,
+    profile: Any,
     data: PageData,
     about: About,
     plan: Plan | None,

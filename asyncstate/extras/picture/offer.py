@@ -12,14 +12,13 @@ if TYPE_CHECKING:
     from asyncstate.extras.picture.picture import Picture
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import HostResult
-    from asyncstate.report.profile import Profile
 
 
 class Pictures:
     """Pages of runs, and drawings of graphs. The parts are imported when they are asked for."""
 
     @staticmethod
-    def page(result: HostResult, profile: Profile, plan: Plan | None, **about: Any) -> str:
+    def page(result: HostResult, profile: Any, plan: Plan | None, **about: Any) -> str:
         """Return the page of a run: see `asyncstate.extras.picture.html`, which has the facts ``about`` it."""
         from asyncstate.extras.picture.html import About, html_report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from asyncstate.model.plan import Node, Plan
     from asyncstate.model.result import HostResult, Row
-    from asyncstate.report.profile import Timing
 
 WORDS = {
     "failed": "Failed",
@@ -97,7 +96,7 @@ class PageData(msgspec.Struct):
             self.states.append(state)
         return {tag: first + place for place, tag in enumerate(tags)}
 
-    def place_bars(self, numbers: Mapping[str, int], timings: Iterable[Timing], begin: float = 0.0) -> None:
+    def place_bars(self, numbers: Mapping[str, int], timings: Iterable[Any], begin: float = 0.0) -> None:
         """Set the times and lanes of a host's states. ``begin`` is the start of its part, in seconds."""
         timings = sorted(timings, key=lambda timing: timing.started)
         for timing, lane in zip(timings, assign_lanes(timings), strict=True):
@@ -186,7 +185,7 @@ def _comment(comment: object) -> str:
     return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
 
 
-def assign_lanes(timings: Sequence[Timing]) -> list[int]:
+def assign_lanes(timings: Sequence[Any]) -> list[int]:
     """Return the number of a lane for each timing, in order of start: the first free one."""
     free_at: list[float] = []
     lanes = []

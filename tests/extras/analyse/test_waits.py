@@ -9,10 +9,10 @@ from fake_host import FakeHost, local_engine, row, run_virtual
 from trees import FakeStates, chunk_of, plan
 
 from asyncstate.extras.analyse.explain import explain_lines, explanation
+from asyncstate.extras.analyse.profile import Profile, recorded
+from asyncstate.extras.analyse.reasons import run_lines
 from asyncstate.extras.analyse.waits import wait_lines, waits
 from asyncstate.model.event import encode_event
-from asyncstate.report.profile import Profile, recorded
-from asyncstate.report.waits import run_lines
 from asyncstate.run.engine import RunOptions
 
 FUNCTIONS = ("t.wait", "t.change", "t.fail", "t.held", "t.mod_watch", "t.mod_aggregate")

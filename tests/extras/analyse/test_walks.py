@@ -12,12 +12,12 @@ from asyncstate.extras.analyse.explain import explanation
 from asyncstate.extras.analyse.impact import effects, impact
 from asyncstate.extras.analyse.lint import _are_siblings, lint
 from asyncstate.extras.analyse.needs import needs
+from asyncstate.extras.analyse.profile import Profile
 from asyncstate.extras.analyse.waits import waits
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.walk import stands_for
-from asyncstate.report.profile import Profile
 
 
 @DRAWN

@@ -9,9 +9,9 @@ from plans import PlanBuilder
 from report_page import Page, page_of, row, tag
 
 from asyncstate.errors import Issue
+from asyncstate.extras.analyse.profile import Profile
 from asyncstate.extras.picture.html import html_report
 from asyncstate.model.result import HostResult, RunReport
-from asyncstate.report.profile import Profile
 
 HOSTILE = "</script><script>alert(1)</script><!--<b>\x1b[0m\x00\u2028\u202e\udcff & \"'"
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.extras.analyse.profile import Timing
 from asyncstate.extras.picture.page_data import PageData, PageState, assign_lanes
-from asyncstate.report.profile import Timing
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 3))))

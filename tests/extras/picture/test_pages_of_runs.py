@@ -8,6 +8,8 @@ import signal
 
 import pytest
 
+from asyncstate.extras.analyse.profile import Profile, profile_lines
+from asyncstate.extras.analyse.reasons import run_lines
 from asyncstate.extras.picture.html import html_report
 from asyncstate.extras.picture.picture import dot, html, mermaid
 from asyncstate.extras.picture.plan_graph import graph_data, picture_of
@@ -68,7 +70,7 @@ def test_a_run_that_has_to_end_where_it_is_leaves_its_page(tmp_path):
 
 def test_a_page_shows_no_secret(asyncstate):  # noqa: F811
     page = asyncstate.written / "report.html"
-    code, _, errors = asyncstate("apply", "--report", page)
+    code, _, errors = asyncstate("apply", "--report", page, "--profile", "--explain", "--concurrency", 8)
     assert code == 2, errors
     assert "**********" in page.read_text()
 
@@ -78,7 +80,11 @@ async def test_whatever_a_plugin_returns_is_shown_and_drawn(odd_tree):  # noqa: 
         for deed in ODDITIES:
             ask("here", deed)
             done = await apply(runtime, "odd_keys" if deed[0] != "raise" else "odd_all")
-            assert html_report(HostResult(report=done.report), done.profile, done.plan).encode()
+            profile = Profile()
+            for event in done.events:
+                profile.on_event(event)
+            assert html_report(HostResult(report=done.report), profile, done.plan).encode()
+            assert "\n".join([*profile_lines(profile), *run_lines(profile)]).encode()
     assert json_bytes(graph_data(done.plan))
     picture = picture_of(done.plan)
     assert all(draw(picture).encode() for draw in (dot, mermaid, lambda whole: html(whole, "plan")))

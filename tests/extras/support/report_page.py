@@ -6,12 +6,12 @@ import json
 
 from html_outline import Outline
 
+from asyncstate.extras.analyse.profile import Profile
 from asyncstate.extras.picture.html import About, html_report
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted
 from asyncstate.model.plan import places_of
 from asyncstate.model.result import HostResult, RunReport
 from asyncstate.report.blockers import held_back
-from asyncstate.report.profile import Profile
 
 BEGAN = 1_700_000_000.0
 

@@ -13,8 +13,8 @@ from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
+    from asyncstate.extras.analyse.profile import Profile
     from asyncstate.model.plan import Plan
-    from asyncstate.report.profile import Profile
 
 
 @new_command(
@@ -77,9 +77,9 @@ def _explain_code(console: Console, code: str) -> None:
 
 def _recorded(console: Console, plan: Plan, events: str) -> Profile:
     """Read a recorded run. Raises UsageError for any other file; prints a note if it was recorded with another tree."""
+    from asyncstate.extras.analyse.profile import recorded
     from asyncstate.filesystem import open_input
     from asyncstate.journal.entry import lines_in
-    from asyncstate.report.profile import recorded
 
     try:
         with open_input("/dev/stdin" if events == "-" else events) as file:

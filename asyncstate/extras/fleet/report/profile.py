@@ -13,10 +13,10 @@ nearest to the truth. If the clock of a host runs so fast or slow that none fits
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate import extend
 from asyncstate.extras.fleet.controller.event_stream import Observer
-from asyncstate.report.profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +48,12 @@ class FleetProfile(Observer):
     """Collects the events of a run across hosts; read it when the run is over."""
 
     def __init__(self) -> None:
-        self.hosts: dict[str, Profile] = {}
+        self.hosts: dict[str, Any] = {}
         self._latest: dict[str, float] = {}
 
     def begun(self, host: str, attempt: int) -> None:  # noqa: ARG002 - the observer's interface
         """Forget the events of a host's earlier attempt."""
-        self.hosts[host] = Profile()
+        self.hosts[host] = extend.provided("analysis", "--report").profile()
         self._latest.pop(host, None)
 
     def event(self, host: str, event: AnyEvent) -> None:

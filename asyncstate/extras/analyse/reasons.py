@@ -12,7 +12,7 @@ from asyncstate.report.terminal import PLAIN, Palette, one_line, short_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from asyncstate.report.profile import Profile, Timing
+    from asyncstate.extras.analyse.profile import Profile, Timing
 
 _SOURCES = {"stage": "explicit order", "file": "the order of the file", "group": "aggregation"}
 """Reasons why one state waits for another without a requisite."""
