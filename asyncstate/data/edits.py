@@ -101,6 +101,7 @@ def replaced(
     if hits or not (append_if_not_found or prepend_if_not_found):
         return lines
     line = literal if not_found_content is None else str(not_found_content)
+    # always MULTILINE: with flags that lack it, Salt adds the line again in every run
     if re.search(rf"^{re.escape(line)}($|(?=\r\n))", text, regex_flags(flags) | re.MULTILINE):
         return lines
     end = line_end(text)
