@@ -73,6 +73,8 @@ def directory(
     changes: dict[str, Any] = {}
     try:
         if (filesystem.is_link(path) and (force or not allow_symlink)) or filesystem.is_file(path):
+            if force or backupname:  # a wrong recursion removes nothing
+                check.set_recursion(recurse)
             row = _clear_the_way(name, path, backupname, changes, force=force)
             if row is not None:
                 problem = check.refusal(new=True) if row["result"] is None else ""

@@ -18,6 +18,15 @@ def names(path):
     return sorted(str(entry.relative_to(path)) for entry in path.rglob("*"))
 
 
+@pytest.mark.parametrize("way", [{"force": True}, {"backupname": "b"}])
+def test_a_wrong_recursion_removes_nothing(plugins, tmp_path, way):
+    path = tmp_path / "d"
+    path.write_text("x")
+    way = {key: str(tmp_path / value) if isinstance(value, str) else value for key, value in way.items()}
+    row = plugins.state("file.directory", name=str(path), recurse=["bogus"], **way)
+    assert (row["result"], row["changes"], path.read_text()) == (False, {}, "x")
+
+
 @needs_root
 def test_recursive_owner_never_follows_links(plugins, tmp_path):
     top, victim = tmp_path / "d", tmp_path / "victim"
