@@ -82,13 +82,6 @@ class CancelToken:
             log.exception("a clean-up after a cancellation failed")
 
 
-class OptsOverlay(dict[str, Any]):
-    """One chunk's copy of the options: other chunks do not see what it writes.
-
-    A real dict, because plugins pass ``__opts__`` on to code that requires one.
-    """
-
-
 class SharedContext(dict[str, Any]):
     """``__context__``: one dict per runtime, shared by all its chunks, however many run at once.
 
@@ -236,11 +229,13 @@ class CallContext:
 
     @property
     def opts(self) -> dict[str, Any]:
-        """The options with this call's ``test`` on top; made on first use."""
+        """A copy of the options with this call's ``test``, made on first use: no other call sees what this one writes.
+
+        It is a dict, because plugins pass ``__opts__`` on to code that requires one.
+        """
         state = self._state
         if state.opts is None:
-            state.opts = OptsOverlay(self.base_opts)
-            state.opts["test"] = self.test
+            state.opts = {**self.base_opts, "test": self.test}
         return state.opts
 
     @property

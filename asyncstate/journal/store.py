@@ -54,8 +54,6 @@ log: Final = get_logger(__name__)
 
 LATEST = "latest"
 """Names the last run, in place of an ID."""
-_LATEST = (None, LATEST, "last")
-"""All names of the last run; ``last`` is from earlier versions."""
 _DAY = 86400.0
 _AHEAD = 3600.0
 """Seconds from now after which no run can have begun: it began before the clock was set back, so it is an old one."""
@@ -113,7 +111,7 @@ class Journal:
         entries = self.runs()
         if not entries:
             raise JournalError(f"the journal in {self._state_dir} has no runs")
-        if run in _LATEST:
+        if run in (None, LATEST):
             latest = next((entry for entry in entries if not (real and entry.test)), None)
             if latest is None:
                 raise JournalError(f"the journal in {self._state_dir} has dry runs only")

@@ -155,11 +155,11 @@ def base_environment(options: Options) -> TemplateEnvironment:
 
 
 def environment_for(
-    options: Options, loader: BaseLoader | None, variables: Mapping[str, Any], watch: Watch
+    options: Options, loader: BaseLoader, variables: Mapping[str, Any], watch: Watch
 ) -> TemplateEnvironment:
     """Return an environment whose globals are ``variables``: imported templates see them without ``with context``."""
     base = base_environment(options)
-    environment = base.overlay(loader=loader) if loader is not None else base.overlay()
+    environment = base.overlay(loader=loader)
     environment.globals = {**base.globals, **variables}
     environment.budget = Budget()
     environment.watch = watch

@@ -134,13 +134,14 @@ def test_dump():
 
     from asyncstate.data.collection import StableSet
     from asyncstate.dunders import __pillar__
-    from asyncstate.dunders.context import CallContext, OptsOverlay, current
+    from asyncstate.dunders.context import CallContext, current
 
     assert dump_yaml({"b": [1, None], "a": "é"}, flow=False) == "a: é\nb:\n- 1\n- null\n"
     assert dump_yaml(OrderedDict([("b", 1), ("a", 2)]), flow=True) == "{b: 1, a: 2}\n"
     assert dump_yaml(defaultdict(list, x=[object()]), flow=True) == "{x: [NULL]}\n"
     assert dump_yaml(SimpleNamespace(), flow=True) == "NULL\n"
-    assert dump_yaml(OptsOverlay(b=1, a=StableSet(["y", "x"])), flow=True) == "{a: !!set {x: null, y: null}, b: 1}\n"
+    own = type("Own", (dict,), {})
+    assert dump_yaml(own(b=1, a=StableSet(["y", "x"])), flow=True) == "{a: !!set {x: null, y: null}, b: 1}\n"
     call = CallContext(opts={}, grains={}, pillar={"a": 1}, context={}, salt={}, states={}, utils={})
     token = current.set(call)
     try:
