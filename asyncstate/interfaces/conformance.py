@@ -39,7 +39,7 @@ class Status(StrEnum):
 
 
 class Finding(Value):
-    """One function: ``details`` are incompatibilities, ``notes`` are differences without harm that may be mistakes."""
+    """One function: ``details`` are incompatibilities, ``notes`` what else its author should know."""
 
     function: str
     status: Status
@@ -103,8 +103,7 @@ def _finding(
         return Finding(name, Status.MISSING if lacking else Status.UNSUPPORTED, declared)
     actual = signature_of(func)
     problems = tuple(conflicts(declared.signature, actual))
-    status = Status.INCOMPATIBLE if problems else Status.OK
-    return Finding(name, status, declared, problems, tuple(differing_defaults(declared.signature, actual)))
+    return Finding(name, Status.INCOMPATIBLE if problems else Status.OK, declared, problems)
 
 
 def signature_of(func: Callable[..., Any]) -> Signature | None:
@@ -121,22 +120,6 @@ def conflicts(declared: Signature, actual: Signature | None) -> list[str]:
     Additional optional parameters are no conflict, nor are ``*args`` or ``**kwargs`` instead of parameters.
     """
     return [] if actual is None else list(_conflicts(declared, actual))
-
-
-def differing_defaults(declared: Signature, actual: Signature | None) -> list[str]:
-    """Return the parameters whose default values differ: no conflict, but perhaps a mistake."""
-    if actual is None:
-        return []
-    pairs = ((p, actual.parameters.get(name)) for name, p in declared.parameters.items())
-    return [
-        f"{ours.name}: {ours.default!r}, not {declared_.default!r}"
-        for declared_, ours in pairs
-        if ours is not None
-        and Parameter.empty not in {type(declared_.default), type(ours.default)}
-        and declared_.default is not Parameter.empty
-        and ours.default is not Parameter.empty
-        and declared_.default != ours.default
-    ]
 
 
 def _conflicts(declared: Signature, actual: Signature) -> Iterator[str]:

@@ -26,7 +26,7 @@ from asyncstate.interfaces import (
     functions_of,
     interface_of,
 )
-from asyncstate.interfaces.conformance import Status, check_conformance, conflicts, differing_defaults, mismatches
+from asyncstate.interfaces.conformance import Status, check_conformance, conflicts, mismatches
 
 TABLES = beside(__file__)
 
@@ -455,12 +455,6 @@ def test_compatible_signatures_accept_every_call_of_the_interface(declared, actu
             continue
         if not conflicts(wanted, offered):
             assert offered.bind(*args, **kwargs).arguments == expected
-
-
-def test_differing_defaults_are_worth_a_note():
-    assert differing_defaults(signature("a, b=1, c=2"), signature("a, b=1, c=3")) == ["c: 3, not 2"]
-    assert differing_defaults(signature("a, b=1"), signature("a, b=1, z=3")) == []
-    assert differing_defaults(signature("a=1"), None) == []
 
 
 @pytest.mark.feature("F177")

@@ -13,7 +13,7 @@ import asyncstate.interfaces as home
 from asyncstate.errors import LoaderError
 from asyncstate.interfaces import Interface, functions_of, interface_of
 from asyncstate.interfaces import grain as grain_of
-from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
+from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by, signature_of
 from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.folders import PluginFile, bundled_folder, plugin_folders, scan
 from asyncstate.load.imports import import_plugin, plugin_lock
@@ -218,8 +218,31 @@ def _checked(
     try:
         home_grains = {**grains, **getattr(namespace, "__smi_grains__", {})}
         findings = check_conformance(provider.interface, exports, home_grains, declined)
+        findings = [_with_differing_defaults(finding, exports) for finding in findings]
     except LoaderError as error:
         return provider.replaced(trouble=str(error))
     if not provider.follows:
         findings = [finding for finding in findings if finding.status is not Status.DEPRECATED]
     return provider.replaced(findings=tuple(findings))
+
+
+def _with_differing_defaults(finding: Finding, exports: Mapping[str, Any]) -> Finding:
+    """Return a finding with differing defaults among its notes: without harm, they may be mistakes."""
+    if finding.declared is None or finding.status not in {Status.OK, Status.INCOMPATIBLE}:
+        return finding
+    notes = differing_defaults(finding.declared.signature, signature_of(exports[finding.function]))
+    return finding.replaced(notes=(*notes, *finding.notes))
+
+
+def differing_defaults(declared: inspect.Signature, actual: inspect.Signature | None) -> list[str]:
+    """Return the parameters whose default values differ: no conflict, but perhaps a mistake."""
+    if actual is None:
+        return []
+    pairs = ((p, actual.parameters.get(name)) for name, p in declared.parameters.items())
+    return [
+        f"{ours.name}: {ours.default!r}, not {declared_.default!r}"
+        for declared_, ours in pairs
+        if ours is not None
+        and inspect.Parameter.empty not in (declared_.default, ours.default)
+        and declared_.default != ours.default
+    ]

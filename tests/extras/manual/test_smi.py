@@ -13,6 +13,7 @@ from asyncstate.extras.manual.interface_source import interface_source
 from asyncstate.extras.manual.providers import (
     bundled_interfaces,
     check_providers,
+    differing_defaults,
     plugin_files,
     tree_interfaces,
     unknown_grains,
@@ -311,3 +312,10 @@ def test_unknown_grains_are_named():
 
     assert unknown_grains(Odd(), GRAINS) == {"f": ["wether"]}
     assert inspect.isclass(Odd)
+
+
+def test_differing_defaults_are_worth_a_note():
+    ours = inspect.signature(lambda a, b=1, c=2: None)
+    assert differing_defaults(ours, inspect.signature(lambda a, b=1, c=3: None)) == ["c: 3, not 2"]
+    assert differing_defaults(ours, inspect.signature(lambda a, b=1, c=2, z=3: None)) == []
+    assert differing_defaults(ours, None) == []
