@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import threading
 import time
 from contextlib import suppress
@@ -60,10 +61,6 @@ _MANY_TASKS = 4096
 
 def limit() -> int:
     """Return the number of descriptors this process may have; a huge number without a limit."""
-    try:
-        import resource  # noqa: PLC0415 - not every system has it
-    except ImportError:
-        return 1 << 30
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 1 << 30 if soft == resource.RLIM_INFINITY else soft
 
@@ -89,15 +86,13 @@ def places(wanted: int) -> tuple[int, str]:
 
 def _address_space() -> tuple[int, int] | None:
     """Return the MiB of address space that this process may have, and has; None without a limit."""
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if allowed == resource.RLIM_INFINITY:
+        return None
     try:
-        import resource  # noqa: PLC0415 - not every system has it
-
-        allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if allowed == resource.RLIM_INFINITY:
-            return None
         with open("/proc/self/statm", encoding="ascii") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError):
+    except OSError:
         return None
     return allowed >> 20, used >> 20
 
@@ -105,18 +100,12 @@ def _address_space() -> tuple[int, int] | None:
 def _tasks_of_user() -> tuple[int, int, str]:
     """Return the number of processes and threads this user may have, and has, and how to raise the limit."""
     how = "with ulimit -u, or LimitNPROC of a service"
-    unlimited = 1 << 30, 0, how
-    try:
-        import resource  # noqa: PLC0415 - not every system has it
+    allowed, user = resource.getrlimit(resource.RLIMIT_NPROC)[0], os.getuid()
+    if user == 0 or allowed == resource.RLIM_INFINITY or allowed > _MANY_TASKS:  # the limit does not hold for root
+        return 1 << 30, 0, how
+    from asyncstate.process.lineage import pids  # noqa: PLC0415 - whatever prints needs this module, not that
 
-        allowed, user = resource.getrlimit(resource.RLIMIT_NPROC)[0], os.getuid()
-        if user == 0 or allowed == resource.RLIM_INFINITY or allowed > _MANY_TASKS:  # the limit does not hold for root
-            return unlimited
-        from asyncstate.process.lineage import pids  # noqa: PLC0415 - whatever prints needs this module, not that
-
-        return allowed, sum(_tasks(f"/proc/{pid}", user) for pid in pids()), how
-    except (ImportError, OSError):
-        return unlimited
+    return allowed, sum(_tasks(f"/proc/{pid}", user) for pid in pids()), how
 
 
 def _tasks(process: str, user: int) -> int:
@@ -204,10 +193,6 @@ def spare_memory() -> None:
     is. At the first end of a thread it loads a library, and aborts the process if there is no memory for that, so one
     thread starts and ends now.
     """
-    try:
-        import resource  # noqa: PLC0415 - not every system has it
-    except ImportError:
-        return
     if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return
     with suppress(ImportError, OSError, AttributeError, MemoryError):  # not glibc

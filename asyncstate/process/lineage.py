@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -119,11 +120,9 @@ def start(argv: Sequence[str], **options: Any) -> tuple[subprocess.Popen[bytes],
 def _mark(mark: int) -> Callable[[], None] | None:
     """Give this process a mark. Return what takes it away again; None where marks cannot be set."""
     try:
-        import resource  # noqa: PLC0415 - not every system has it
-
         before = resource.getrlimit(_LIMIT)
         resource.setrlimit(_LIMIT, (mark, before[1]))
-    except (ImportError, OSError, ValueError):
+    except (OSError, ValueError):
         return None
     return partial(resource.setrlimit, _LIMIT, before)
 
