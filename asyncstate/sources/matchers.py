@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
@@ -51,16 +52,15 @@ class Matcher:
         self._id: str = opts.get("id", "")
         self._nodegroups: Mapping[str, Any] = opts.get("nodegroups") or {}
         self._grains = grains
-        self._pillar = pillar
         self._kinds: dict[str, Callable[..., bool]] = {
             "compound": self.compound,
             "glob": self.glob,
             "pcre": self.pcre,
-            "grain": self.grain,
-            "grain_pcre": self.grain_pcre,
-            "pillar": self.pillar,
-            "pillar_pcre": self.pillar_pcre,
-            "pillar_exact": self.pillar_exact,
+            "grain": partial(self._in_data, grains, "grains", glob_fits),
+            "grain_pcre": partial(self._in_data, grains, "grains pcre", _regex_match),
+            "pillar": partial(self._in_data, pillar, "pillar", glob_fits),
+            "pillar_pcre": partial(self._in_data, pillar, "pillar pcre", _regex_match),
+            "pillar_exact": partial(self._in_data, pillar, "pillar", _equal_match),
             "list": self.list,
             "nodegroup": self.nodegroup,
             "ipcidr": self.ipcidr,
@@ -110,28 +110,9 @@ class Matcher:
         """Whether ``expr`` equals the ID."""
         return self._id == expr
 
-    def grain(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """Whether a grain matches ``key:glob``. The delimiter also separates nested keys."""
-        return self._in_data(self._grains, "grains", expr, delimiter, glob_fits)
-
-    def grain_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """Whether a grain matches ``key:regex``."""
-        return self._in_data(self._grains, "grains pcre", expr, delimiter, _regex_match)
-
-    def pillar(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """Whether a pillar value matches ``key:glob``."""
-        return self._in_data(self._pillar, "pillar", expr, delimiter, glob_fits)
-
-    def pillar_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """Whether a pillar value matches ``key:regex``."""
-        return self._in_data(self._pillar, "pillar pcre", expr, delimiter, _regex_match)
-
-    def pillar_exact(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """Whether a pillar value equals the one in ``key:value``, without regard to case."""
-        return self._in_data(self._pillar, "pillar", expr, delimiter, _equal_match)
-
     @staticmethod
-    def _in_data(data: Mapping[str, Any], what: str, expr: str, delimiter: str, fits: Fits) -> bool:
+    def _in_data(data: Mapping[str, Any], what: str, fits: Fits, expr: Any, delimiter: str = DELIMITER) -> bool:
+        """Whether data match ``key:value``. The delimiter also separates nested keys."""
         if not isinstance(expr, str) or delimiter not in expr:
             log.warning("Got insufficient arguments for %s match: %s", what, expr)
             return False
@@ -349,4 +330,5 @@ def _regex_match(value: Any, pattern: str) -> bool:
 
 
 def _equal_match(value: Any, pattern: str) -> bool:
+    """Whether a value equals a text, without regard to case."""
     return str(value).lower() == pattern.lower()
