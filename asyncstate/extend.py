@@ -40,6 +40,7 @@ class Extra:
     - ``manual`` has the documentation of functions, words and codes
     - ``pictures`` writes pages of runs, and draws graphs of states
     - ``completer`` offers what may be typed in place of an argument, ``shells`` answers a shell that asks for it
+    - ``machine`` makes the `Restraint` of renderings for another machine (``grains_alone``), which also refuses calls
     - ``lender`` makes the `asyncstate.load.borrowed.Lender` of a plugin host, None where Salt is not installed
     - ``salt`` imports from the package ``salt`` for plugins: it is given the name in a statement, and those after it
     """

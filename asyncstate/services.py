@@ -47,6 +47,12 @@ def _text_of(path: os.PathLike[str]) -> str:
         return file.read()
 
 
+def _another_machine() -> Any:
+    from asyncstate import extend  # noqa: PLC0415 - seldom asked for
+
+    return extend.provided("machine", "grains_alone")()
+
+
 def _restraint_of(settings: Settings) -> Restraint | None:
     if not settings.grains_alone:
         return None
@@ -54,9 +60,8 @@ def _restraint_of(settings: Settings) -> Restraint | None:
         raise ConfigError(
             "grains_alone: the grains of another machine need its ID: add a line such as 'id: web1' to the file"
         )
-    from asyncstate.load.another_machine import AnotherMachine  # noqa: PLC0415 - seldom asked for
-
-    return AnotherMachine()
+    machine: Restraint = _another_machine()
+    return machine
 
 
 class Events(Protocol):
@@ -186,9 +191,7 @@ class RuntimeServices(Services):
     def require_callable(self, function: str, args: Sequence[Any]) -> None:
         """Raise ConfigError if the settings are another machine's, and the call would run on this one."""
         if self._settings.grains_alone:
-            from asyncstate.load.another_machine import AnotherMachine  # noqa: PLC0415 - seldom asked for
-
-            AnotherMachine().require(function, args, self.host.salt)
+            _another_machine().require(function, args, self.host.salt)
 
     def reload(self) -> None:
         """Let the host forget all loaded plugins."""

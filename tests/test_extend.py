@@ -40,6 +40,12 @@ def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
     assert f"{what} {LACKING}" in done.stdout + done.stderr
 
 
+def test_a_tree_is_compiled_for_this_machine_only(tmp_path, run_here):
+    (tmp_path / "web1.yaml").write_text("id: web1\n")
+    done = run_here("show", "top", "--file-root", tmp_path, "--for-machine", tmp_path / "web1.yaml")
+    assert f"grains_alone {LACKING}" in done.stderr
+
+
 def test_a_command_of_an_extra_is_unknown(run_here):
     assert "no such command: lint" in run_here("lint").stderr
     assert "no such command: show impact" in run_here("show", "impact", "x").stderr

@@ -75,19 +75,6 @@ def test_top(run):
     assert run("show", "top").stdout == "base:\n    - web\n"
 
 
-def test_the_grains_of_another_machine_come_from_one_file(run, tree):
-    (tree / "top.sls").write_text("base:\n  'web1': [web]\n")
-    grains = tree / "web1.yaml"
-    grains.write_text("id: web1\n")
-    assert answer(run("show", "top", "--for-machine", grains, "--out", "json")) == {"base": ["web"]}
-    assert "leave out --grains" in run("show", "top", "--for-machine", grains, "--grains", grains).stderr
-    grains.write_text("id: web1\n1: one\n")
-    assert (
-        "asyncstate: --for-machine: grains_override: expected text"
-        in run("show", "top", "--for-machine", grains).stderr
-    )
-
-
 def test_errors_do_not_mix_with_data(run):
     done = run("show", "lowstate", "broken")
     assert (done.returncode, done.stdout) == (1, "")

@@ -26,6 +26,7 @@ LEDGER = {
     "picture": 40,
     "traces": 36,
     "renderers": 11,
+    "other_machine": 9,
 }
 """How many names of the engine each extra imports: the price of the seam. A number may only fall."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from asyncstate.load.another_machine import INDEPENDENT
+from asyncstate.load.restrained import INDEPENDENT
 
 _READING: Final = {
     "config": "backup_mode dot_vals get items manage_mode merge option valid_fileproto",

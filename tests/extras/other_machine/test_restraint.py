@@ -12,7 +12,8 @@ from tables import rows
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError, ConfigError
-from asyncstate.load.another_machine import CLOCK, FILTERS, INDEPENDENT, OF_A_PATH
+from asyncstate.extras.other_machine.restraint import CLOCK, FILTERS, OF_A_PATH
+from asyncstate.load.restrained import INDEPENDENT
 from asyncstate.render.filters import CHANGING
 from asyncstate.sources.grains import core_grains
 
@@ -240,3 +241,15 @@ def test_a_file_of_the_tree_is_found_and_no_other(rendered, root):
     assert rendered("{{ salt['pillar.file_exists']('mine.sls') }}_: test.nop", **roots) == "True_"
     with pytest.raises(CompileError, match=r"cp\.cache_file of /etc/hostname depends on this machine"):
         rendered("{{ salt['cp.cache_file']('/etc/hostname') }}: test.nop")
+
+
+def test_the_grains_of_another_machine_come_from_one_file(tmp_path, run_here):
+    (tmp_path / "top.sls").write_text("base:\n  'web1': [web]\n")
+    (tmp_path / "web.sls").write_text("a: test.nop\n")
+    grains = tmp_path / "web1.yaml"
+    words = ("show", "top", "--file-root", tmp_path, "--for-machine", grains)
+    grains.write_text("id: web1\n")
+    assert json.loads(run_here(*words, "--out", "json").stdout) == {"base": ["web"]}
+    assert "leave out --grains" in run_here(*words, "--grains", grains).stderr
+    grains.write_text("id: web1\n1: one\n")
+    assert "asyncstate: --for-machine: grains_override: expected text" in run_here(*words).stderr

@@ -1,0 +1,1 @@
+"""Compiles for another machine: nothing of this one gets into what templates render."""
