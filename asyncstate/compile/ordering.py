@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.low.lowstate import Draft
-    from asyncstate.effects.links import Links
     from asyncstate.effects.observed import Learned
-    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.errors import Issue
     from asyncstate.load.loader import LazyLoader
     from asyncstate.load.plugin import Capabilities, StateIndex
     from asyncstate.sources.fileclient import FileClient
+    from asyncstate.sources.machine import RealPaths
+    from asyncstate.sources.packages.known import KnownPackages
 
     Judge = Callable[[Sequence[Draft]], Iterable[Issue]]
 
@@ -62,12 +62,12 @@ class Machine(Value):
     ``implicit_order: learned``. ``is_root``: root runs the plan there.
     """
 
-    links: Links | None = None
+    links: RealPaths | None = None
     python: str = ""
     home_of: Callable[[str], str] | None = None
     learned: Learned | None = None
     has_account: Callable[[str], bool] | None = None
-    packages: Callable[[str], PackageKnowledge | None] | None = None
+    packages: Callable[[str], KnownPackages | None] | None = None
     is_root: bool = False
 
 

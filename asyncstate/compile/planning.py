@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from asyncstate.effects.declared import Footprint
     from asyncstate.effects.formula import FormulaRule
     from asyncstate.effects.homes import Homes
-    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.effects.surroundings import Surroundings
     from asyncstate.load.plugin import Capabilities
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.model.requisite import RemoteRequisite
+    from asyncstate.sources.packages.known import KnownPackages
 
 _STEPS = "salt"
 """The state module with the steps of orchestrations. Their effects, on other hosts, are unknown to any other state."""
@@ -216,16 +216,11 @@ class Planning(Value):
             learned=machine.learned if mode == "learned" else None,
         )
 
-    def _packages(self, chunks: Sequence[LowChunk]) -> PackageKnowledge | None:
+    def _packages(self, chunks: Sequence[LowChunk]) -> KnownPackages | None:
         """Return what is known of packages, None if no state is about any."""
-        if "pkg" not in {chunk.state for chunk in chunks}:
+        if self.given.machine.packages is None or "pkg" not in {chunk.state for chunk in chunks}:
             return None
-        family = str(self.given.grains.get("os_family"))
-        if self.given.machine.packages is not None:
-            return self.given.machine.packages(family)
-        from asyncstate.data.packages import package_lists  # noqa: PLC0415 - where a state is about packages
-
-        return package_lists(family)
+        return self.given.machine.packages(str(self.given.grains.get("os_family")))
 
     def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
         """Return what forms transactions; None if no module can, or if the options already say what to aggregate."""

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from asyncstate.effects.calls import Templates
     from asyncstate.effects.formula import FormulaRule
     from asyncstate.effects.homes import Homes
-    from asyncstate.effects.links import LinkedPaths, Links
+    from asyncstate.effects.links import LinkedPaths
     from asyncstate.effects.observed import Learned
     from asyncstate.effects.surroundings import Surroundings
     from asyncstate.load.plugin import StateIndex
     from asyncstate.model.chunk import LowChunk
+    from asyncstate.sources.machine import RealPaths
 
 _CHUNK = NodeKind.CHUNK
 _GROUP = NodeKind.GROUP
@@ -72,7 +73,7 @@ class Footprints:
         source: StateIndex,
         formula: Callable[[], FormulaRule],
         warn: Callable[[str, str, str, int], None],
-        links: Links | None = None,
+        links: RealPaths | None = None,
         *,
         surroundings: Callable[[], Surroundings] | None = None,
         templates: Callable[[], Templates] | None = None,

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from asyncstate.data.packages import Brings
-    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.model.chunk import LowChunk
+    from asyncstate.sources.packages.known import KnownPackages
 
 HOLDERS = frozenset({"pkg", "service"})
 """State modules that the rule is about, whoever wrote them."""
@@ -150,7 +150,7 @@ class FormulaRule:
         self,
         *,
         strict: bool,
-        packages: PackageKnowledge | None = None,
+        packages: KnownPackages | None = None,
         has_account: Callable[[str], bool] | None = None,
     ) -> None:
         self._strict = strict

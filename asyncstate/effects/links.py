@@ -10,12 +10,14 @@ from __future__ import annotations
 import posixpath
 from bisect import bisect_left, insort
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from asyncstate.effects.resources import ENTRY, PATH, TREE, folder_and_marks, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+
+    from asyncstate.sources.machine import RealPaths
 
 _MOST_NAMES = 64
 """The number of names of a path up to which each counts; above, their folders do."""
@@ -30,16 +32,6 @@ _MOST_TARGETS = 32
 """The number of targets of links below a tree up to which each counts; above, their folders do."""
 
 
-class Links(Protocol):
-    """The links of this machine."""
-
-    def __call__(self, path: str, /) -> str:
-        """Return an absolute path with its links resolved; the part that does not exist stays as it is."""
-
-    def target(self, path: str, /) -> str:
-        """Return what a link says, relative or absolute; "" for anything that is no link."""
-
-
 class LinkedPaths:
     """Finds the other names of paths. ``made`` are the links that states make, with what each says.
 
@@ -48,7 +40,7 @@ class LinkedPaths:
     """
 
     def __init__(
-        self, links: Links | None, made: Iterable[tuple[str, str]] = (), copies: Iterable[tuple[str, str]] = ()
+        self, links: RealPaths | None, made: Iterable[tuple[str, str]] = (), copies: Iterable[tuple[str, str]] = ()
     ) -> None:
         self._links = links
         self._made: dict[str, dict[str, None]] = {}

@@ -15,7 +15,7 @@ A package with unknown contents answers by its name: it counts for every file, p
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from asyncstate.data.packages import UNITS, last_name, unit_of
 from asyncstate.value import Value
@@ -24,22 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from asyncstate.data.packages import Brings
-
-
-class PackageKnowledge(Protocol):
-    """The knowledge of a system's packages."""
-
-    def brings(self, package: str, /) -> Brings | None:
-        """Return what a package brings with all it depends on, or None if that is not known."""
-
-    def implied(self, name: str, /) -> frozenset[str]:
-        """Return the installed packages that a package depends on, or that stand for a name which is no package's."""
-
-    def place(self, path: str, /) -> str | None:
-        """Return the place that a path belongs to, or None if it may be any package's."""
-
-    def of_many(self, place: str, /) -> bool:
-        """Whether a place is a folder that is there, and in which many packages have files, each its own."""
+    from asyncstate.sources.packages.known import KnownPackages
 
 
 class About(Enum):
@@ -77,7 +62,7 @@ class Question(Value):
 class PackageContents:
     """The packages of a tree, by the states that name them, and the questions they are asked."""
 
-    def __init__(self, knowledge: PackageKnowledge | None) -> None:
+    def __init__(self, knowledge: KnownPackages | None) -> None:
         self._knowledge = knowledge
         self._known: dict[str, Brings | None] = {}
         self._named_by: dict[str, list[int]] = {}

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.low.salt_sources import SaltSources
     from asyncstate.effects.declared import Footprint
-    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.model.chunk import LowChunk
+    from asyncstate.sources.packages.known import KnownPackages
 
     Claims = dict[tuple[str, str], list[Claim]]
 
@@ -94,7 +94,7 @@ def clashes(
     chunks: Sequence[LowChunk],
     known: Sequence[Footprint],
     sources: SaltSources,
-    packages: PackageKnowledge | None = None,
+    packages: KnownPackages | None = None,
 ) -> Iterator[Clash]:
     """Yield the pairs of states that cannot both have what they want; each pair once, with a certain thing if any.
 
@@ -217,7 +217,7 @@ def _claim(claimed: Claims, chunk: LowChunk, footprint: Footprint) -> None:
         claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
 
 
-def _add_implied(claimed: Claims, packages: PackageKnowledge) -> None:
+def _add_implied(claimed: Claims, packages: KnownPackages) -> None:
     """Add that states may install what states remove: a package that theirs depend on, or that provides their name."""
     by_name = {resource: own for (thing, resource), own in claimed.items() if thing.startswith("package ")}
     removed = {resource for resource, own in by_name.items() if any(claim.value == GONE for claim in own)}

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.low.salt_sources import SaltSources
     from asyncstate.effects.declared import Footprint
-    from asyncstate.effects.package_contents import PackageKnowledge
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.dag import Dag
+    from asyncstate.sources.packages.known import KnownPackages
 
 UNDONE = "E430"
 _REACTING = frozenset(
@@ -55,7 +55,7 @@ def undone(
     dag: Dag,
     known: Sequence[Footprint],
     sources: SaltSources,
-    packages: PackageKnowledge | None = None,
+    packages: KnownPackages | None = None,
 ) -> Iterator[Contradiction]:
     """Yield the pairs that change one thing to and fro in each run.
 
