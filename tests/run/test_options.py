@@ -10,21 +10,18 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.run.options import RunOptions
 
 
-@pytest.mark.parametrize("concurrency", [0, -3])
-def test_a_run_has_room_for_one_state_at_least(concurrency):
-    with pytest.raises(ValueError, match=f"at least 1, not {concurrency}"):
-        RunOptions(run_id="r", concurrency=concurrency)
-
-
-@pytest.mark.parametrize("timeout", [-0.1, -math.inf, math.nan])
-def test_a_time_is_not_negative(timeout):
-    with pytest.raises(ValueError, match=f"at least 0, not {timeout}"):
-        RunOptions(run_id="r", timeout=timeout)
-
-
-def test_a_lane_has_a_place_at_least():
-    with pytest.raises(ValueError, match="lane 'downloads' has a number of places, so at least 1, not 0"):
-        RunOptions(run_id="r", lanes={"downloads": 0})
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        *(("concurrency", number, f"at least 1, not {number}") for number in (0, -3)),
+        *(("timeout", seconds, f"at least 0, not {seconds}") for seconds in (-0.1, -math.inf, math.nan)),
+        ("prefetch", -1, "at least 0, not -1"),
+        ("lanes", {"downloads": 0}, "lane 'downloads' has a number of places, so at least 1, not 0"),
+    ],
+)
+def test_a_number_below_the_least_is_refused(option, value, said):
+    with pytest.raises(ValueError, match=said):
+        RunOptions(run_id="r", **{option: value})
 
 
 def test_everything_else_is_taken():
