@@ -113,7 +113,7 @@ class Caller(Operands):
 
     def _program_name(self, word: str) -> str:
         """Return the name of the program that a word starts, and note its file; "" if it is known only at run time."""
-        if OPEN in word or word.startswith(WILD):
+        if OPEN in word or WILD in word:
             self.found.open(paths.opened(word) if OPEN in word else "a pattern chooses the program that it runs")
             return ""
         if "/" in word or word.startswith(TILDE):

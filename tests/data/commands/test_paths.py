@@ -1,7 +1,10 @@
 import pytest
+from tables import beside
 
 from asyncstate.data.commands.paths import Folders, named, normal, resolve, uncertainty
 from asyncstate.data.commands.syntax import END, OPEN, TILDE, WILD
+
+TABLES = beside(__file__)
 
 HERE = Folders(("/w",), "~")
 
@@ -55,15 +58,7 @@ def test_too_many_folders_are_not_certain():
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [
-        ("/a", "path:/a"),
-        ("/dev/null", ""),
-        ("/dev/sda1", "path:/dev/sda1"),
-        ("/dev/shm/x", "path:/dev/shm/x"),
-        ("/proc/1/maps", ""),
-        ("/proc/sys/a/b", "sysctl:a.b"),
-        ("/a#b", "path:/a"),
-    ],
+    TABLES["the name of a path"],
 )
 def test_the_name_of_a_path(path, name):
     assert named(path, tree=False) == name
