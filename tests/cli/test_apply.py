@@ -15,19 +15,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from tables import beside
 
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted, decode_event
 
-TREE = {
-    "top.sls": "base:\n  '*':\n    - good\n",
-    "good.sls": "first:\n  test.nop: []\nsecond:\n  test.succeed_with_changes:\n    - require:\n      - test: first\n",
-    "bad.sls": "breaks:\n  test.fail_without_changes: []\nheld:\n  test.nop:\n    - require:\n      - test: breaks\n",
-    "broken.sls": "a:\n  test.nop:\n    - require:\n      - test: missing\n",
-    "slow.sls": "slow:\n  cmd.run:\n    - name: sleep 30\nlater:\n  test.nop:\n    - require:\n      - cmd: slow\n",
-    "pillared.sls": "{{ pillar['name'] }}:\n  test.nop: []\n",
-    "dry.sls": "touch {{ pillar['where'] }}:\n  cmd.run: []\n",
-    "empty.sls": "",
-}
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 FIRST = "test_|-first_|-first_|-nop"
 SECOND = "test_|-second_|-second_|-succeed_with_changes"
 ROW_KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num__", "start_time", "duration"}
@@ -66,41 +60,7 @@ def test_human_output_is_rows_with_a_summary(run):
     assert done.returncode == 0
     (second,) = done.stderr.splitlines()
     assert second.startswith("[2/2] changed   test.succeed_with_changes: second (")
-    assert masked(done.stdout).splitlines() == [
-        "local:",
-        "----------",
-        "          ID: first",
-        "    Function: test.nop",
-        "      Result: True",
-        "     Comment: Success!",
-        "     Started: HH:MM:SS",
-        "    Duration: T",
-        "     Changes:",
-        "----------",
-        "          ID: second",
-        "    Function: test.succeed_with_changes",
-        "      Result: True",
-        "     Comment: Success!",
-        "     Started: HH:MM:SS",
-        "    Duration: T",
-        "     Changes:",
-        "              ----------",
-        "              testing:",
-        "                  ----------",
-        "                  new:",
-        "                      Something pretended to change",
-        "                  old:",
-        "                      Unchanged",
-        "",
-        "Summary for local",
-        "------------",
-        "Succeeded: 2 (changed=1)",
-        "Failed:    0",
-        "------------",
-        "Total states run:     2",
-        "Total run time: T",
-        "Wall time: T",
-    ]
+    assert masked(done.stdout).splitlines() == TABLES["human output is rows with a summary"]
 
 
 @pytest.mark.feature("F150")
@@ -185,7 +145,7 @@ def test_pillar_of_the_command_line(run, words):
 
 @pytest.mark.feature("F150", "F159", "F047")
 def test_exclude_and_id(run):
-    rows = json.loads(run("apply", "good,bad", "--exclude", "bad", "--out", "json").stdout)
+    rows = json.loads(run("apply", "good,bad", "--saltenv", "base", "--exclude", "bad", "--out", "json").stdout)
     assert set(rows) == {FIRST, SECOND}
     rows = json.loads(run("apply", "bad", "--exclude", "id:held", "--out", "json").stdout)
     assert [row["__id__"] for row in rows.values()] == ["breaks"]

@@ -7,61 +7,15 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from tables import beside
 
 from asyncstate.cli import main
 
+TABLES = beside(__file__)
+
 OWN = 'def done(name, times=1):\n    return {"name": name, "result": True, "changes": {}, "comment": str(times)}\n'
-WRONG = """\
-page:
-  file.manged:
-    - name: {here}/page
-cron:
-  servce.running: []
-text:
-  file.managed:
-    - name: {here}/text
-    - contnts: never written
-tool:
-  pkg.installed:
-    - nmae: sl
-    - verson: 1
-command:
-  cmd.run:
-    - name: "true"
-    - cdw: /
-    - shel: /bin/sh
-account:
-  user.present:
-    - gruops: [wheel]
-own:
-  own.done:
-    - tmies: 2
-ordered:
-  test.nop:
-    - requires:
-      - file: page
-fetched:
-  file.managed:
-    - name: {here}/fetched
-    - source: salt://nothere
-edited:
-  file.replace:
-    - name: {here}/edited
-"""
-MISTAKES = {
-    2: "did you mean 'file.managed'?",
-    5: "did you mean 'service.running'?",
-    9: "did you mean 'contents'?",
-    12: "did you mean 'name'?",
-    13: "did you mean 'version'?",
-    17: "did you mean 'cwd'?",
-    18: "did you mean 'shell'?",
-    21: "did you mean 'groups'?",
-    24: "did you mean 'times'?",
-    27: "did you mean 'require'?",
-    32: "looked for in",
-    34: "",
-}
+WRONG = TABLES["wrong"]
+MISTAKES = TABLES["mistakes"]
 
 
 @pytest.fixture
@@ -165,14 +119,7 @@ def test_warnings_alone_are_no_mistake(run, tree):
 
 @pytest.mark.parametrize(
     ("state", "word", "right"),
-    [
-        ("file.managed", "content: hi", "contents"),
-        ("file.managed", "owner: root", "user"),
-        ("file.managed", "permissions: 644", "mode"),
-        ("file.managed", "src: /etc/hosts", "source"),
-        ("cmd.run", "user: root", "runas"),
-        ("pkg.installed", "packages: [vim]", "pkgs"),
-    ],
+    TABLES["another word for an argument is a mistake"],
 )
 def test_another_word_for_an_argument_is_a_mistake(run, tree, state, word, right):
     text = f"s:\n  {state}:\n    - name: {tree}/new\n    - {word}\n"

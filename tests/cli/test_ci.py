@@ -11,19 +11,14 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from tables import beside
 
 from asyncstate.cli import main
 from asyncstate.guard.lock import RunLock
 
-TREE = {
-    "same.sls": "a:\n  test.nop: []\n",
-    "new.sls": "b:\n  test.succeed_with_changes: []\n",
-    "bad.sls": ("c:\n  cmd.run:\n    - name: 'echo ::add-mask::x; echo broke >&2; exit 4'\n" "d:\n  test.nop:\n    - require:\n      - cmd: c\n"),
-    "saved.sls": ("c:\n  test.fail_without_changes: []\n" "d:\n  test.nop:\n    - onfail:\n      - test: c\n    - onfail_stop: false\n"),
-    "odd.sls": "e:\n  test.nop:\n    - require_in: nobody\n",
-    "broken.sls": "a:\n  test.nop:\n    - require:\n      - test: missing\n",
-    "slow.sls": "slow:\n  cmd.run:\n    - name: 'touch {{ pillar.begun }}; sleep 600'\n",
-}  # fmt: skip
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 
 
 @pytest.fixture

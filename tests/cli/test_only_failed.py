@@ -5,31 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from tables import beside
 
 from tests.cli.test_runs import Machine
 
-TREE = """
-base:
-  test.nop: []
-bad:
-  file.managed:
-    - name: {root}/flag
-    - contents: x
-    - makedirs: {made}
-    - require:
-      - test: base
-after:
-  test.nop:
-    - require:
-      - file: bad
-follows:
-  cmd.run:
-    - name: "true"
-    - onchanges:
-      - file: bad
-apart:
-  test.succeed_with_changes: []
-"""
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 
 
 @pytest.fixture
@@ -45,6 +27,7 @@ def ids(out):
     return [tag.split("_|-")[1] for tag in json.loads(out)]
 
 
+@pytest.mark.feature("F227")
 def test_what_failed_is_done_again_with_what_it_requires_and_what_follows(machine):
     run = machine.apply(text=tree(machine, good=False))
     machine.sls(tree(machine, good=True))
@@ -101,13 +84,7 @@ def test_pillar_of_the_command_line_is_asked_for_again(machine):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
-        (["--only-failed", "web"], "SLS names stand before --only-failed: it takes a run after it."),
-        (["--only-failed", "0000"], "has no run '0000'. The last one is "),
-        (["--only-failed", "--id", "a"], "--only-failed selects states by itself: leave out --file, --id, "),
-        (["--only-failed", "--resume"], "--only-failed selects states by itself: leave out --file, --id, "),
-        (["--only-failed", "--plan", "saved"], "--only-failed selects states by itself: leave out --file, --id, "),
-    ],
+    TABLES["mistakes on the command line"],
 )
 def test_mistakes_on_the_command_line(machine, words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -11,31 +11,14 @@ import subprocess
 import termios
 
 import pytest
+from tables import beside
 
 from asyncstate.cli import main
 from tests.cli.test_saved_plan import run, tree  # noqa: F401 - fixtures
 
-WEB = """
-conf:
-  file.managed:
-    - name: {root}/conf
-    - contents: new
-reload:
-  cmd.run:
-    - name: touch {root}/reloaded
-    - onchanges:
-      - file: conf
-told:
-  cmd.wait:
-    - name: touch {root}/told
-    - watch:
-      - file: conf
-always:
-  cmd.run:
-    - name: touch {root}/always
-fine:
-  test.nop: []
-"""
+TABLES = beside(__file__)
+
+WEB = TABLES["web"]
 
 
 @pytest.mark.feature("F228")

@@ -6,45 +6,13 @@ import json
 import re
 
 import pytest
+from tables import beside
 
 from tests.cli.test_runs import TREE, Machine
 
-VARIED = """
-first:
-  test.configurable_test_state:
-    - changes: true
-    - result: true
-    - comment: "a\\nb <&> ü"
-second:
-  test.fail_with_changes: []
-third:
-  test.nop:
-    - require:
-      - test: second
-watched:
-  test.succeed_with_changes: []
-watching:
-  cmd.wait:
-    - name: echo hello
-    - watch:
-      - test: watched
-listening:
-  cmd.wait:
-    - name: echo there
-    - listen:
-      - test: watched
-      - test: second
-asked:
-  cmd.run:
-    - name: "false"
-    - unless: "true"
-    - prereq:
-      - cmd: asks
-asks:
-  cmd.run:
-    - name: 'echo {1: 2}'
-    - retry: {attempts: 2, interval: 1, until: false}
-"""
+TABLES = beside(__file__)
+
+VARIED = TABLES["varied"]
 
 
 @pytest.fixture
@@ -52,6 +20,7 @@ def machine(tmp_path, capsys):
     return Machine(tmp_path, capsys)
 
 
+@pytest.mark.feature("F224")
 @pytest.mark.parametrize("tree", [TREE, VARIED, "{}"], ids=["plain", "varied", "empty"])
 @pytest.mark.parametrize("form", ["human", "json", "jsonl", "yaml"])
 @pytest.mark.parametrize("width", ["1", "4"])

@@ -9,17 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tables import beside
 
-SLOW = """
-a:
-  file.managed: [name: {0}/a, contents: {{{{ pillar.get('text', 'x') }}}}]
-wait:
-  cmd.run: [name: 'touch {0}/began; sleep {{{{ pillar.get("long", 600) }}}}', require: [file: a], shell: /bin/sh]
-late:
-  file.managed: [name: {0}/late, contents: x, require: [cmd: wait]]
-other:
-  test.succeed_with_changes: [require: [file: a]]
-"""
+TABLES = beside(__file__)
+
+SLOW = TABLES["slow"]
 
 
 def kill_while(run_cli, program, tmp_path, text, *words):
@@ -95,6 +89,7 @@ def test_a_file_is_named_again(run_here, tmp_path):
     assert run_here(*words, "--resume", "--file", tmp_path / "one.sls").returncode == 2
 
 
+@pytest.mark.feature("F222")
 def test_a_killed_run_is_gone_on_with(killed, tmp_path):
     os.utime(tmp_path / "a", (1, 1))
     (tmp_path / "a").write_text("by hand")

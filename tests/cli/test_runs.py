@@ -6,21 +6,13 @@ import json
 import re
 
 import pytest
+from tables import beside
 
 from asyncstate.cli import main
 
-TREE = """
-first:
-  test.succeed_with_changes: []
-second:
-  test.fail_without_changes: []
-third:
-  test.nop:
-    - require:
-      - test: second
-fourth:
-  test.nop: []
-"""
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 
 
 @pytest.fixture
@@ -59,6 +51,7 @@ class Machine:
         return json.loads(self.call("runs", "list", "-n", "1", "--out", "json"))[0]["id"]
 
 
+@pytest.mark.feature("F221", "F223")
 def test_the_list_has_the_newest_run_first_and_how_each_ended(machine):
     first = machine.apply()
     second = machine.apply("--test", text="a:\n  test.nop: []\n", code=0)
@@ -80,6 +73,7 @@ def test_an_empty_journal_says_so_and_is_no_mistake(machine):
     assert "has no runs" in machine.said.err
 
 
+@pytest.mark.feature("F221", "F223")
 def test_show_has_the_options_the_states_and_the_summary(machine):
     run = machine.apply("-j", "3")
     text = machine.call("runs", "show", run[:5])
@@ -93,6 +87,7 @@ def test_show_has_the_options_the_states_and_the_summary(machine):
     data = json.loads(machine.call("runs", "show", "--out", "json"))
     assert (data["id"], data["counts"]["failed"], data["counts"]["held_back"], data["exit_code"]) == (run, 1, 1, 2)
     assert [row["__run_num__"] for row in data["rows"].values()] == [0, 1, 2, 3]
+    assert json.loads(machine.call("replay", "--out", "json", code=2)) == data["rows"]
 
 
 @pytest.mark.parametrize("words", [["runs", "show"], ["replay"]])
@@ -112,6 +107,7 @@ def test_what_is_like_no_run_is_answered_with_the_last_one(machine, words, wrong
     assert said in machine.said.err or run.startswith(wrong)
 
 
+@pytest.mark.feature("F223")
 def test_prune_says_what_it_would_do_and_does_that(machine):
     runs = [machine.apply() for _ in range(4)]
     text = machine.call("runs", "prune", "--keep-runs", "2", "--dry-run")

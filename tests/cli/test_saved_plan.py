@@ -7,22 +7,15 @@ import os
 import stat
 
 import pytest
+from tables import beside
 
 from asyncstate.cli.saved_plan import require_same
 from asyncstate.errors import PlanError
 from asyncstate.plans.record import decode
 
-WEB = """\
-conf:
-  file.managed:
-    - name: {root}/conf
-    - contents: {{{{ pillar.get('port', 80) }}}}
-    - mode: '0644'
-    - require:
-      - test: start
-start:
-  test.nop: []
-"""
+TABLES = beside(__file__)
+
+WEB = TABLES["web"]
 
 
 @pytest.fixture
@@ -58,6 +51,7 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.feature("F228")
 def test_what_was_reviewed_is_applied(run, saved, tmp_path):
     plan = saved("web")
     assert not (tmp_path / "conf").exists()
@@ -94,15 +88,10 @@ def test_the_selection_comes_from_the_file(run, saved, words):
     assert json.loads(done.stdout).keys() == expected
 
 
+@pytest.mark.feature("F228")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [
-        ("'0644'", "'0600'", 'mode: "0644" → "0600"'),
-        ("- require:", "- onchanges:", "(onchanges)"),
-        ("start:\n", "more:\n  test.nop: []\nstart:\n", "+ test.nop: more in web"),
-        ("start:\n", "# a comment\nstart:\n", "file salt://web.sls changed"),
-        ("80", "81", "contents: 80 → 81"),
-    ],
+    TABLES["another tree is refused and the refusal names what changed"],
 )
 def test_another_tree_is_refused_and_the_refusal_names_what_changed(run, saved, tree, old, *, new, said):
     plan = saved("web")
@@ -183,12 +172,7 @@ def test_what_is_no_plan_is_a_clear_error(run, tmp_path, content):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (["apply", "web", "--plan-out", "x"], "--plan-out needs a dry run: asyncstate plan --plan-out FILE"),
-        (["apply", "web", "--plan", "{plan}"], "cannot be combined"),
-        (["apply", "--plan", "{plan}", "--id", "x"], "cannot be combined"),
-        (["apply", "--plan", "/nonexistent"], "does not exist"),
-    ],
+    TABLES["options that contradict each other"],
 )
 def test_options_that_contradict_each_other(run, saved, words, said):
     plan = saved("web")

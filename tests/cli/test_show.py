@@ -5,21 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tables import beside
 
-TREE = {
-    "top.sls": "base:\n  '*':\n    - web\n",
-    "web/init.sls": (
-        "include:\n  - base\nconf:\n  test.nop:\n    - name: /etc/conf\n    - require:\n      - test: start\n"
-        "last:\n  test.nop:\n    - require:\n      - sls: base\n"
-    ),
-    "base.sls": "start:\n  test.nop: []\nother:\n  test.nop: []\n",
-    "broken.sls": "a:\n  test.nop:\n    - require:\n      - test: missing\n",
-    "_modules/probe.py": (
-        '"""A module of the tree."""\n\n\ndef echo(value, *, upper=False):\n    """Return ``value``.\n\n    With '
-        '``upper``, in capitals.\n    """\n    return {"value": value.upper() if upper else value}\n\n\n'
-        'def broken():\n    """Divide by zero."""\n    return 1 / 0\n'
-    ),
-}
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 
 
 @pytest.fixture

@@ -32,41 +32,6 @@ def results(output):
     return {row["name"]: row["result"] for row in json.loads(output).values()}
 
 
-@pytest.mark.feature("F153")
-@pytest.mark.parametrize(
-    ("text", "words", "code"),
-    [
-        ("a: test.nop\n", [], 0),
-        ("", [], 0),
-        ("a: test.fail_without_changes\n", [], 2),
-        ("a: {test.nop: text}\n", [], 1),
-        ("a: test.succeed_with_changes\n", ["--test"], 0),
-        ("a: test.nop\n", ["--no-such-flag"], 1),
-        ("a: {cmd.run: [{name: sleep 30}]}\n", ["--timeout", "0.2"], 124),
-    ],
-)
-def test_exit_codes(tree, cli, text, words, code):
-    tree.write({"a.sls": text})
-    assert cli("apply", "a", *words)[0] == code
-
-
-@pytest.mark.feature("F150")
-def test_apply(tree, cli):
-    tree.write(
-        {
-            "top.sls": "base: {'*': [a]}\n",
-            "a.sls": "{{ pillar.get('n', 'a') }}: test.nop\nx: test.nop\n",
-            "b.sls": "b: test.nop\n",
-        }
-    )
-    assert results(cli("apply", "--out", "json")[1]) == {"a": True, "x": True}
-    assert results(cli("apply", "a,b", "--out", "json", "--pillar", "n: p", "--exclude", "id:x")[1]) == {
-        "p": True,
-        "b": True,
-    }
-    assert results(cli("apply", "b", "--out", "json", "--saltenv", "base")[1]) == {"b": True}
-
-
 @pytest.mark.feature("F159")
 def test_one_id_another_top_and_a_single_file(tree, cli):
     tree.write(
