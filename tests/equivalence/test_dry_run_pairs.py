@@ -15,54 +15,22 @@ import re
 import pytest
 from delayed_features import KEY, Feature, each_in_a_pair, features, rows_of
 from machine_features import FAMILIES
+from recording import filled
+from tables import beside
 
 from asyncstate import StateRuntime
 from docs.bundled import bundled_modules
 
-OF_USER = {"user": getpass.getuser(), "config": "<P>"}
+TABLES = beside(__file__)
+
 MORE = [
     Feature(name, function, arguments, fresh=function.startswith("grains."))
-    for name, function, arguments in (
-        ("touch", "file.touch", {"name": "<P>"}),
-        ("touch: makedirs", "file.touch", {"name": "<D>/new/t", "makedirs": True}),
-        ("accumulated", "file.accumulated", {"name": "some", "filename": "<P>", "text": ["more"], "require_in": []}),
-        ("mknod", "file.mknod", {"name": "<P>", "ntype": "p"}),
-        ("symlink: makedirs", "file.symlink", {"name": "<D>/new/l", "target": "<P>", "makedirs": True}),
-        ("copy: preserve", "file.copy", {"name": "<P>", "source": "<R>/stuff", "force": True, "preserve": True}),
-        ("managed: create False", "file.managed", {"name": "<P>", "contents": "c", "create": False}),
-        ("prepend: header", "file.prepend", {"name": "<P>", "text": ["h"], "header": True}),
-        ("append: source", "file.append", {"name": "<R>/out/appended", "source": "<P>"}),
-        ("line: delete", "file.line", {"name": "<P>", "match": "key", "mode": "delete"}),
-        ("ini: strict", "ini.options_present", {"name": "<P>", "sections": {"s": {"c": "2"}}, "strict": True}),
-        ("ini: sections", "ini.sections_present", {"name": "<P>", "sections": ["z"]}),
-        ("ssh_auth: manage", "ssh_auth.manage", {"name": "x", "ssh_keys": [f"ssh-ed25519 {KEY}"], **OF_USER}),
-        ("git: detached", "git.detached", {"name": "<R>/origin", "target": "<D>/clone", "rev": "master"}),
-        ("git: present", "git.present", {"name": "<D>/bare"}),
-        ("git: present at", "git.present", {"name": "<D>", "bare": False, "force": True}),
-        ("x509: key", "x509.private_key_managed", {"name": "<P>"}),
-        ("x509: request", "x509.csr_managed", {"name": "<R>/out/csr", "private_key": "<P>", "CN": "a"}),
-        ("grains: list", "grains.list_present", {"name": "listed", "value": "yes"}),
-        ("grains: list without", "grains.list_absent", {"name": "listed", "value": "yes"}),
-        ("grains: append", "grains.append", {"name": "listed", "value": "x", "convert": True}),
-        ("grains: absent", "grains.absent", {"name": "listed", "destructive": True}),
-        ("script: creates", "cmd.script", {"source": "salt://script.sh", "args": "<P>", "creates": "<P>"}),
-        ("module: run", "module.run", {"name": "file.append", "path": "<P>", "args": ["x"]}),
-    )
+    for name, calls in filled(TABLES["more"], {"<key>": KEY, "<user>": getpass.getuser()}).items()
+    for function, arguments in calls.items()
 ]
 """Features for pairs of dry runs alone: delayed pairs take longer."""
 
-APART = {
-    "they change nothing": r"test\..*|stateconf\..*|saltutil\..*|event\.(send|fire_master)",
-    "they need a server, and tests/servers has real ones": r"(docker|postgres)_.*|http\..*|event\.wait",
-    "they are steps of an orchestration": r"salt\..*",
-    "they do something only if a state that they watch has changed something": r"(cmd|module)\.(wait|watch).*",
-    "what they call is a function of the tree": r"cmd\.call",
-    "they set what a machine has once": r"(keyboard|locale|debconf|timezone)\..*",
-    "they write caches that no other state reads": r"file\.not_cached|pkg\.downloaded",
-    "they only fail": r"file\.pruned",
-    "they read and write keys as requests do": r"x509\.(certificate|crl|pem)_managed",
-    "tests/states/test_dry_run_of_pairs.py has them: environments are made of packages": r"(pip|virtualenv)\..*",
-}
+APART = TABLES["apart"]
 """The bundled states that are in no pair, by the reason."""
 
 FEATURES = features() + MORE

@@ -5,7 +5,8 @@ import os
 import shutil
 
 import pytest
-from record_falsy import OPTS, PILLAR, answers, calls_of, compared, filled, lay_out, read_cases, told
+from record_falsy import OPTS, PILLAR, answers, calls_of, compared, lay_out, read_cases, told
+from recording import filled
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError
@@ -44,7 +45,7 @@ class Host:
                 state_dir=str(own / "state"),
                 id="here",
                 foresight=False,  # Salt has none
-                extra=filled(OPTS, self.root),
+                extra=filled(OPTS, {"{root}": self.root}),
             )
         )
 

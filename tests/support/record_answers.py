@@ -18,45 +18,21 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+from recording import minion_options
+
 ANSWERS = Path(__file__).parents[1] / "recorded" / "answers.json"
 NAMES = {"inf": math.inf, "nan": math.nan, "datetime": dt}
 """What the written form of a value may name."""
 DATA = {"zoo": {"zebra": 1, "ant": {"z": 1, "b": 2}, "mole": [3, {"y": 1, "a": 2}]}, "txt": "a\nb", "n": None}
 LIST = ["x", "y z", "it's", "a: b", "#c", ""]
-ROLES = {"web1": "web", "web2": "web", "db1": "db", "lb1": "lb"}
-NODEGROUPS = {"front": "web*", "edge": "web* or lb*"}
-MACHINE = {
-    "os": "Debian",
-    "num": 4,
-    "roles": ["web", "db", {"cache": "redis"}],
-    "deep": {"a": {"b": "c:d", "list": ["x", "y"]}, "n": {1: "one"}},
-    "ipv4": ["127.0.0.1", "10.1.2.3"],
-    "ipv6": ["::1", "fd00::2"],
-}
+_TABLES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+ROLES = _TABLES["roles"]
+NODEGROUPS = _TABLES["nodegroups"]
+MACHINE = _TABLES["machine"]
 """Grains of every host of `ROLES`, for the table ``match``."""
-PILLAR = {"app": {"db": {"host": "h1"}, "tier": "Gold*"}}
-GROUPS = {
-    **NODEGROUPS,
-    "inner": "N@edge and not web2",
-    "two": "N@edge and N@words",
-    "loop": "N@loop or web1",
-    "bad": 5,
-    "listed": ["web1", "db1"],
-    "words": ["web*", "or", "db*"],
-    "regex": "web[12]",
-    "plain": "web1",
-    "notweb": "not web*",
-    "empty": "",
-    "ids": "web1 db1",
-    "pair": "web1,db1",
-    "nobody": "gone*",
-    "none": [],
-    "of_list": "N@listed",
-    "of_id": "N@plain or lb1",
-    "open": "( web*",
-    "close": "web* )",
-    "both": "web* and G@role:web",
-}
+PILLAR = _TABLES["pillar"]
+GROUPS = _TABLES["groups"]
 CRONTAB = """#!/bin/sh
 user=root
 [ "$1" = -u ] && {{ user=$2; shift 2; }}
@@ -227,18 +203,7 @@ class Salt:
 
         self.folder = Path(folder)
         self.defaults = salt.config.minion_config(None)
-        self.opts = dict(self.defaults)
-        self.opts.update(
-            file_client="local",
-            file_roots={"base": [f"{folder}/tree"]},
-            pillar_roots={"base": [f"{folder}/pillar"]},
-            root_dir=folder,
-            cachedir=f"{folder}/cache",
-            pki_dir=f"{folder}/pki",
-            sock_dir=f"{folder}/sock",
-            log_file=f"{folder}/log",
-            id="here",
-        )
+        self.opts = minion_options(folder, f"{folder}/tree")
         self.filters = {**JinjaFilter.salt_jinja_filters}
         salt.loader.render(self.opts, {})
         self.filters.update(JinjaFilter.salt_jinja_filters)

@@ -29,6 +29,7 @@ import zipfile
 from pathlib import Path
 
 import yaml
+from recording import filled, minion_options, write_lines
 
 FOLDER = Path(__file__).parents[1] / "recorded" / "falsy"
 ROOT = Path("/tmp/falsy/scratch")
@@ -38,34 +39,8 @@ LONG = 2000
 """Answers with more characters depend on the machine, as all grains do."""
 PILLAR = {"web": {"port": 80}, "zero": 0, "name": "a"}
 
-_KEY = """-----BEGIN PRIVATE KEY-----
-MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF
------END PRIVATE KEY-----
-"""
-_FILES = {
-    "old": "old\nline two\n# commented\n",
-    "other": "other\n",
-    "blocks": "before\n#-- start managed zone --\noutside\n#-- end managed zone --\nafter\n",
-    "kv": "key=value\n",
-    "a.ini": "[main]\nkey=1\nother=2\n",
-    "data.json": '{"a": 1}\n',
-    "a.key": _KEY,
-    "folder/inner": "inner\n",
-    "aliases": "mail: root\n",
-    "hosts": "127.0.0.1\tlocalhost\n192.0.2.9\tdb.example\n",
-    "fstab": "/dev/old\t/mnt/old\text4\tdefaults\t0 0\n",
-    "sysctl.conf": "kernel.none = 1\n",
-    "keys": "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAYQDJ8 here\n",
-    "known": "known.example ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAYQDJ8\n",
-    "tree/hello": "hello {{ name | default('you') }}\n",
-    "tree/script.sh": "#!/bin/sh\necho hello $1\n",
-    "tree/a.yaml": "a: 1\n",
-    "tree/old.patch": "--- old\n+++ old\n@@ -1,2 +1,2 @@\n-old\n+new\n line two\n",
-    "tree/dir/one": "one\n",
-    "tree/dir/sub/two": "two\n",
-    "etc/minion": "{}\n",
-    "etc/grains": "zero: 0\nos_family: Debian\n",
-}
+_FILES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())["files"]
+_KEY = _FILES["a.key"]
 _DATED = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -131,15 +106,6 @@ def changed(before, after):
     return {**gone, **{name: text for name, text in sorted(after.items()) if before.get(name) != text}}
 
 
-def filled(value, root):
-    """Put the scratch folder in place of ``{root}``, and the key in place of ``{key}``."""
-    if isinstance(value, str):
-        return value.replace("{root}", str(root)).replace("{key}", _KEY)
-    if isinstance(value, dict):
-        return {filled(key, root): filled(item, root) for key, item in value.items()}
-    return [filled(item, root) for item in value] if isinstance(value, list) else value
-
-
 def plain(value, root):
     """Return an answer as JSON has it, without what differs from call to call; the scratch folder is in ``{cwd}``."""
     for each in (value, *(value if isinstance(value, list) else ())):
@@ -199,7 +165,7 @@ def answers(kind, title, case, names, call, root):  # noqa: PLR0917
             root.mkdir(parents=True)
             lay_out(root)
             fresh = scanned(root)
-        answer = plain(call(function, filled(arguments, root), test), root)
+        answer = plain(call(function, filled(arguments, {"{root}": root, "{key}": _KEY}), test), root)
         if kind == "modules" and case.get("shape"):
             answer = shape_of(answer)
         after = scanned(root)
@@ -307,28 +273,13 @@ def _too_late(*_):
 def _salt(root):
     """Return Salt's way of calling, and of finding the arguments of a function."""
     import salt.client
-    import salt.config
     import salt.state
     import salt.utils.args
 
     root.mkdir(parents=True)
     lay_out(root)
-    own = root.parent / "salt"
-    opts = salt.config.minion_config(None)
-    opts.update(
-        file_client="local",
-        file_roots={"base": [str(root / "tree")]},
-        pillar_roots={"base": [str(own / "no-pillar")]},
-        pillar=PILLAR,
-        root_dir=str(own),
-        cachedir=str(own / "cache"),
-        pki_dir=str(own / "pki"),
-        sock_dir=str(own / "sock"),
-        log_file=str(own / "log"),
-        conf_file=str(root / "etc/minion"),
-        id="here",
-        **filled(OPTS, root),
-    )
+    own = {"pillar": PILLAR, "conf_file": str(root / "etc/minion"), **filled(OPTS, {"{root}": root})}
+    opts = minion_options(root.parent / "salt", root / "tree", **own)
     caller = salt.client.Caller(mopts=opts)
     caller.opts["pillar"] = PILLAR
     states = {}
@@ -408,11 +359,7 @@ def main():
             names = [name for name in names if name not in ("kwargs", "args")]
             how = call if kind == "states" else lambda function, arguments, _: call(function, arguments, None)
             recorded[title] = packed(answers(kind, title, case, names, how, ROOT))
-            lines = ",\n".join(
-                f"{json.dumps(title)}: {json.dumps(recorded[title])}" for title in cases if title in recorded
-            )
-            target.with_suffix(".new").write_text(f"{{\n{lines}\n}}\n")
-            target.with_suffix(".new").replace(target)
+            write_lines(target, {title: recorded[title] for title in cases if title in recorded})
 
 
 if __name__ == "__main__":

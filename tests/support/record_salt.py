@@ -7,6 +7,8 @@ import json
 import tempfile
 from pathlib import Path
 
+from recording import minion_options
+
 TREES = Path(__file__).parents[1] / "recorded" / "salt_3008"
 
 
@@ -28,22 +30,9 @@ def comparable(rows):
 def record():
     """Run every tree, live and in test mode."""
     import salt.client
-    import salt.config
 
     with tempfile.TemporaryDirectory() as folder:
-        opts = salt.config.minion_config(None)
-        opts.update(
-            file_client="local",
-            file_roots={"base": [str(TREES)]},
-            pillar_roots={"base": [folder]},
-            root_dir=folder,
-            cachedir=f"{folder}/cache",
-            pki_dir=f"{folder}/pki",
-            sock_dir=f"{folder}/sock",
-            log_file=f"{folder}/log",
-            id="here",
-            states_dirs=[str(TREES / "_states")],
-        )
+        opts = minion_options(folder, TREES, states_dirs=[str(TREES / "_states")])
         caller = salt.client.Caller(mopts=opts)
         rows = {}
         for path in sorted(TREES.glob("*.sls")):

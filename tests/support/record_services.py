@@ -17,6 +17,7 @@ from pathlib import Path
 
 import yaml
 from debian_machine import DebianMachine
+from recording import write_lines
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "services"
 CHECKOUT = Path(__file__).parents[2]
@@ -60,8 +61,7 @@ def main():
     more = (salt, python.resolve().parents[1])
     for name in sys.argv[3:] or ENVIRONMENTS:
         found = answers(name, root_of(name, roots), python=python, ask="salt", more=more)
-        lines = ",\n".join(f"{json.dumps(title)}: {json.dumps(each)}" for title, each in found.items())
-        (RECORDED / f"{name}.json").write_text(f"{{\n{lines}\n}}\n")
+        write_lines(RECORDED / f"{name}.json", found)
 
 
 if __name__ == "__main__":

@@ -14,18 +14,10 @@ import sys
 from pathlib import Path
 
 import yaml
+from recording import filled, minion_options, write_lines
 
 CASES = Path(__file__).parents[1] / "recorded" / "state_rows"
 ROOT = Path("/tmp/state-rows")
-
-
-def filled(value, root):
-    """Put the scratch folder in place of ``{root}``, everywhere in arguments."""
-    if isinstance(value, str):
-        return value.replace("{root}", str(root))
-    if isinstance(value, dict):
-        return {filled(key, root): filled(item, root) for key, item in value.items()}
-    return [filled(item, root) for item in value] if isinstance(value, list) else value
 
 
 def cleaned(value, root):
@@ -40,7 +32,7 @@ def lay_out(case, root):
     for name, text in case.get("files", {}).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(filled(text, root))
+        path.write_text(filled(text, {"{root}": root}))
 
 
 def files_of(root):
@@ -64,7 +56,6 @@ def essence(row):
 def record(case):
     """Make one case's calls with Salt."""
     import salt.client
-    import salt.config
 
     shutil.rmtree(ROOT, ignore_errors=True)
     ROOT.mkdir(mode=0o755)
@@ -77,30 +68,19 @@ def record(case):
         shutil.chown(path, "worker", "worker")
     for name, text in case.get("tree", {}).items():
         (ROOT / "salt/tree" / name).write_text(text)
-    arguments = [{key: value} for key, value in filled(case["arguments"], ROOT).items()]
+    arguments = [{key: value} for key, value in filled(case["arguments"], {"{root}": ROOT}).items()]
     (ROOT / "salt/tree/the_case.sls").write_text(yaml.safe_dump({"the case": {case["state"]: arguments}}))
-    opts = salt.config.minion_config(None)
-    opts.update(
-        file_client="local",
-        file_roots={"base": [str(ROOT / "salt/tree")]},
-        root_dir=str(ROOT / "salt"),
-        cachedir=str(ROOT / "salt/cache"),
-        pki_dir=str(ROOT / "salt/pki"),
-        sock_dir=str(ROOT / "salt/sock"),
-        log_file=str(ROOT / "salt/log"),
-        id="here",
-        **filled(case.get("opts", {}), ROOT),
-    )
+    opts = minion_options(ROOT / "salt", ROOT / "salt/tree", **filled(case.get("opts", {}), {"{root}": ROOT}))
     os.environ["HOME"] = "/root"
     caller = salt.client.Caller(mopts=opts)
     for command in case.get("before", []):
-        subprocess.run(filled(command, ROOT), shell=True, check=True)
+        subprocess.run(filled(command, {"{root}": ROOT}), shell=True, check=True)
     rows = []
     for test in (True, False, False):
         answer = caller.cmd("state.apply", "the_case", test=test)
         rows.append(essence(next(iter(answer.values()))) if isinstance(answer, dict) else [False, {}, str(answer)])
     for command in case.get("afterwards", []):
-        subprocess.run(filled(command, ROOT), shell=True, check=False)
+        subprocess.run(filled(command, {"{root}": ROOT}), shell=True, check=False)
     return {"rows": cleaned(rows, ROOT), "after": cleaned(files_of(ROOT), ROOT)}
 
 
@@ -109,8 +89,7 @@ def main():
     for name in names:
         cases = yaml.safe_load((CASES / f"{name}.yaml").read_text())
         recorded = {title: record(case) for title, case in cases.items()}
-        lines = ",\n".join(f"{json.dumps(title)}: {json.dumps(each)}" for title, each in recorded.items())
-        (CASES / f"{name}.json").write_text(f"{{\n{lines}\n}}\n")
+        write_lines(CASES / f"{name}.json", recorded)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from record_state_rows import CASES, cleaned, essence, files_of, filled, lay_out
+from record_state_rows import CASES, cleaned, essence, files_of, lay_out
+from recording import filled
 
 from asyncstate.data.formats import yaml_data
 from asyncstate.errors import AsyncStateError
@@ -48,14 +49,14 @@ def replay(
     lay_out(case, root)
     for name, text in case.get("tree", {}).items():
         plugins.salt_file(name, text)
-    plugins.opts.update(filled(case.get("opts", {}), root))
+    plugins.opts.update(filled(case.get("opts", {}), {"{root}": root}))
     for command in case.get("before", []) if run else []:
-        run(filled(command, root))
+        run(filled(command, {"{root}": root}))
     rows = []
     for test in (True, False, False):
         before = files_of(root)
         try:
-            row = plugins.state(case["state"], test=test, **filled(case["arguments"], root))
+            row = plugins.state(case["state"], test=test, **filled(case["arguments"], {"{root}": root}))
         except AsyncStateError as error:
             row = {"result": False, "changes": {}, "comment": str(error)}
         rows.append(essence(row))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from plugin_harness import PluginHarness
+from recording import filled
 
 from asyncstate.errors import CommandExecutionError
 
@@ -117,10 +118,7 @@ _TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
 
 def _call(name: str, path: str, base: Path) -> tuple[str, dict[str, Any]]:
     ((function, arguments),) = _TABLE[name].items()
-    return function, {
-        key: value.replace("<path>", path).replace("<base>", str(base)) if isinstance(value, str) else value
-        for key, value in arguments.items()
-    }
+    return function, filled(arguments, {"<path>": path, "<base>": base})
 
 
 STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {name: partial(_call, name) for name in _TABLE}

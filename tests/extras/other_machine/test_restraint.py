@@ -7,8 +7,9 @@ import socket
 from contextlib import ExitStack, suppress
 
 import pytest
-from record_falsy import calls_of, filled, lay_out
-from tables import rows
+from record_falsy import calls_of, lay_out
+from recording import filled
+from tables import beside, rows
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError, ConfigError
@@ -16,6 +17,8 @@ from asyncstate.extras.other_machine.restraint import CLOCK, FILTERS, OF_A_PATH
 from asyncstate.load.restrained import INDEPENDENT
 from asyncstate.render.filters import CHANGING
 from asyncstate.sources.grains import core_grains
+
+TABLES = beside(__file__)
 
 GRAINS = {"id": "web1", "os": "Debian", "os_family": "Debian", "roles": ["web"]}
 OF_CHANCE = ("random.", "test.rand_str", "test.random_hash")
@@ -108,7 +111,7 @@ def test_options_are_the_same_on_all_machines(rendered):
 
 @rows("name", sorted(each for each in INDEPENDENT if not each.startswith(OF_CHANCE)))
 def test_a_function_that_is_called_answers_alike_on_all_machines(rendered, root, name):
-    arguments = filled(dict(ARGUMENTS.get(name, {})), root)
+    arguments = filled(dict(ARGUMENTS.get(name, {})), {"{root}": root})
     positional = arguments.pop("args", [])
     call = f"salt['{name}'](*{positional!r}, **{arguments!r})"
     try:
@@ -120,7 +123,7 @@ def test_a_function_that_is_called_answers_alike_on_all_machines(rendered, root,
 
 @rows("name", sorted(each for each in {*INDEPENDENT, *OF_A_PATH} if not each.startswith(OF_CHANCE)))
 def test_no_argument_of_a_function_names_a_file_of_this_machine(rendered, root, name):
-    arguments = filled(dict(ARGUMENTS.get(name, {})), root)
+    arguments = filled(dict(ARGUMENTS.get(name, {})), {"{root}": root})
     positional = arguments.pop("args", [])
     calls = [(positional, {**arguments, key: None}) for key in arguments]
     calls += [([*positional[:index], None, *positional[index + 1 :]], arguments) for index in range(len(positional))]
@@ -164,14 +167,7 @@ def test_a_filter_that_looks_at_this_machine_is_refused_or_named(rendered, name,
 
 @pytest.mark.parametrize(
     "template",
-    [
-        "{{ 'docker.version' in salt }}",
-        "{{ salt.get('docker.version') is none }}",
-        "{{ salt['docker.version'] is defined }}",
-        "{{ salt.docker.version is defined }}",
-        "{{ salt | list }}",
-        "{{ salt.keys() | list }}",
-    ],
+    TABLES["what is installed here is not told"],
 )
 def test_what_is_installed_here_is_not_told(rendered, template):
     with pytest.raises(CompileError, match="depends on this machine"):
