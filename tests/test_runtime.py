@@ -4,10 +4,13 @@ import re
 from contextlib import suppress
 
 import pytest
+from tables import beside
 
 from asyncstate import CompileError, Run, Settings, StateRuntime, load_settings
 from asyncstate.errors import ArgumentError, FunctionNotFound, PillarError
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -363,21 +366,7 @@ def test_a_text_is_no_list_and_true_is_no_number(function, given, said):
         function(**given)
 
 
-KEEPS_SOMETHING = {
-    "file.accumulated": """
-        text: {file.accumulated: [{filename: ROOT/out}, {text: [a, b]}, {require_in: [{file: out}]}]}
-        out: {file.managed: [{name: ROOT/out}, {source: 'salt://t'}, {template: jinja}]}
-    """,
-    "grains.list_present": """
-        one: {grains.list_present: [{name: roles}, {value: [web, db]}]}
-        two: {grains.list_present: [{name: roles}, {value: web}]}
-    """,
-    "environ.setenv": """
-        variable: {environ.setenv: [{name: ASYNCSTATE_TEST}, {value: a}]}
-        command: {cmd.run: [{name: echo $ASYNCSTATE_TEST}, {require: [variable]}]}
-    """,
-    "a module that counts": "counted: words.counted\ncounted too: {words.counted: [{require: [counted]}]}\n",
-}
+KEEPS_SOMETHING = TABLES["keeps something"]
 WORDS = """
     def __virtual__():
         __context__["as loaded"] = "once"

@@ -10,12 +10,15 @@ import threading
 
 import click
 import pytest
+from tables import beside
 
 from asyncstate.cli import main
 from asyncstate.cli.console import Console, drop_output, lasting_stderr
 from asyncstate.cli.logs import LogStream, start_logging
 from asyncstate.cli.root import dispatch, root
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue, LockHeld, PillarError, RenderError
+
+TABLES = beside(__file__)
 
 
 class Terminal(io.StringIO):
@@ -118,15 +121,7 @@ def test_compile_errors_are_messages_alone_in_json(failing, error, capfd):
 
 def test_compile_errors_for_people_have_place_and_hint(failing, capfd):
     assert failing(CompileError(ISSUES)) == 1
-    assert capfd.readouterr().out.splitlines() == [
-        "    Data failed to compile:",
-        "----------",
-        "    No matching sls found for 'x' in env 'base'",
-        "      at /srv/top.sls:2",
-        "      did you mean y?",
-        "----------",
-        "    other",
-    ]
+    assert capfd.readouterr().out.splitlines() == TABLES["compile errors for people have place and hint"]
 
 
 @pytest.mark.parametrize(

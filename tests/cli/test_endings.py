@@ -14,8 +14,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tables import beside
 
 from asyncstate.process.lineage import look_at
+
+TABLES = beside(__file__)
 
 PROGRAM = Path(sys.executable).with_name("asyncstate")
 
@@ -40,53 +43,7 @@ while True:
     time.sleep(600)
 """
 
-TREE = """
-# An ended state's: a daemon, and a program in the background. They live on.
-ended-daemon:
-  cmd.run:
-    - name: exec "{python}" {child} {pids}/ended-daemon daemon
-ended-background:
-  cmd.run:
-    - name: exec "{python}" {child} {pids}/ended-background
-    - bg: True
-    - require: [cmd: ended-daemon]
-
-# These are cut off, and so is what they left before: nothing of them may live.
-foreground:
-  cmd.run:
-    - name: exec "{python}" {child} {pids}/foreground
-    - require: [cmd: ended-background]
-    - parallel: True
-deaf:
-  cmd.run:
-    - name: exec "{python}" {child} {pids}/deaf deaf
-    - require: [cmd: ended-background]
-    - parallel: True
-setsid:
-  cmd.run:
-    - name: 'setsid "{python}" {child} {pids}/setsid deaf & exec sleep 600'
-    - require: [cmd: ended-background]
-    - parallel: True
-forked:
-  cmd.run:
-    - name: '"{python}" {child} {pids}/forked daemon deaf; exec sleep 600'
-    - require: [cmd: ended-background]
-    - parallel: True
-plugin:
-  own.starts:
-    - command: ["{python}", {child}, {pids}/plugin]
-    - require: [cmd: ended-background]
-    - parallel: True
-writing:
-  own.writes:
-    - folder: {pids}
-    - require: [cmd: ended-background]
-    - parallel: True
-
-later:
-  test.nop:
-    - require: [cmd: foreground]
-"""
+TREE = TABLES["tree"]
 
 OWN = """
 import subprocess, time

@@ -11,6 +11,9 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from tables import beside
+
+TABLES = beside(__file__)
 
 HANG = """
 import threading
@@ -20,19 +23,7 @@ async def held(name):
     print("held", file=open(name, "w"))
     threading.Event().wait()  # the loop does nothing more
 """
-TREE = """
-one:
-  hang.first: []
-two:
-  hang.held:
-    - name: {news}
-    - require:
-      - hang: one
-three:
-  test.nop:
-    - require:
-      - hang: two
-"""
+TREE = TABLES["tree"]
 SOON = "import sys, asyncstate.cli.event_loop as ending; ending._LATEST = 0.5\nfrom asyncstate.cli import main\nsys.exit(main())"
 """The program, which gives a cancelled run half a second, not a minute."""
 

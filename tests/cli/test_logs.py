@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 import structlog
+from tables import beside
 
 from asyncstate.cli.logs import LogStream, _open_log
 from asyncstate.errors import ConfigError
@@ -18,6 +19,8 @@ from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan
 from asyncstate.redact import MASK, Secrets
 from asyncstate.redact.redacted_plan import RedactedPlan
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture(params=[False, True], ids=["text", "json"])
@@ -378,13 +381,7 @@ def speaks(name):
 
 @pytest.mark.parametrize(
     ("levels", "said"),
-    [
-        ({}, ["warning of a", "warning of b"]),
-        ({"states.a": "debug"}, ["debug of a", "warning of a", "warning of b"]),
-        ({"salt.states.a": "TRACE", "states.b": "quiet"}, ["trace of a", "debug of a", "warning of a"]),
-        ({"states": "error"}, []),
-        ({"salt.loaded.ext.states.a": "critical"}, ["warning of b"]),
-    ],
+    TABLES["loggers have levels of their own"],
 )
 def test_loggers_have_levels_of_their_own(tree, tmp_path, levels, said):
     (tmp_path / "config").write_text(json.dumps({"log_granular_levels": levels}))

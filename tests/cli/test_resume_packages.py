@@ -10,17 +10,13 @@ from contextlib import suppress
 
 import pytest
 from apt_root import AptRoot, needs_apt
+from tables import beside
+
+TABLES = beside(__file__)
 
 pytestmark = needs_apt
 
-TREE = """
-alpha: {{pkg.installed: [refresh: True]}}
-beta: {{pkg.installed: []}}
-restart:
-  cmd.run: [name: 'echo restarted >> {0}/restarts', onchanges: [pkg: alpha]]
-late:
-  file.managed: [name: {0}/late, contents: x, require: [pkg: alpha, pkg: beta]]
-"""
+TREE = TABLES["tree"]
 WAITS = "echo configured >> {0}/calls; touch {0}/began; while test -d {0} && ! test -e {0}/go; do sleep 0.05; done"
 
 

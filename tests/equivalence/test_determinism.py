@@ -8,51 +8,14 @@ import shutil
 
 import pytest
 from fake_host import FakeHost, local_engine, row
+from tables import beside
 from trees import FakeStates, plan
 
 from asyncstate.run.engine import RunOptions
 
-TREE = """
-{% set names = ['north', 'east', 'south', 'west'] %}
-root:
-  file.directory:
-    - name: {{ pillar.root }}
-{% for name in names %}
-{{ name }}:
-  file.managed:
-    - name: {{ pillar.root }}/{{ name }}
-    - contents: {{ salt['file.basename'](name) }} {{ grains['id'] }}
-    - makedirs: True
-slow_{{ name }}:
-  cmd.run:
-    - name: sleep 0.0{{ loop.index }}; cat {{ pillar.root }}/{{ name }}
-    - onchanges:
-      - file: {{ name }}
-late_{{ name }}:
-  test.succeed_with_changes:
-    - names: [x_{{ name }}, y_{{ name }}]
-    - order: {{ 5 - loop.index }}
-    - watch_any:
-      - cmd: slow_{{ name }}
-      - root
-{% endfor %}
-broken:
-  test.fail_without_changes:
-    - listen_in:
-      - file: north
-mender:
-  test.nop:
-    - onfail: [broken]
-gone:
-  file.absent:
-    - names: [{{ pillar.root }}/north, {{ pillar.root }}/none]
-    - prereq: [last]
-last:
-  test.configurable_test_state:
-    - changes: True
-    - result: True
-    - comment: done
-"""
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 OWN = ("start_time", "duration", "pid")
 
 

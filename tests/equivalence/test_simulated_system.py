@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from reached import reach
 from simulated_system import StateModules, System, host_of
 from simulated_trees import Tree, trees
+from tables import beside
 from trees import compiler
 
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.run.engine import RunOptions
+
+TABLES = beside(__file__)
 
 TIMED = ("start_time", "duration")
 QUICK = (Phase.explicit, Phase.generate)
@@ -117,15 +120,7 @@ def test_every_concurrency_gives_what_a_serial_run_gives(tree, width, seed, test
 
 
 def test_the_work_of_a_group_is_done_before_what_stands_between_its_members():
-    high = {
-        "first": {"pkg": ["installed", {"order": 10000}, {"name": "a-p"}], "__sls__": "a", "__env__": "base"},
-        "between": {
-            "file": ["append", {"order": 10001}, {"name": "/etc/b/b-p.conf"}, {"text": "+"}],
-            "__sls__": "b",
-            "__env__": "base",
-        },
-        "second": {"pkg": ["installed", {"order": 10002}, {"name": "b-p"}], "__sls__": "b", "__env__": "base"},
-    }
+    high = TABLES["the work of a group is done before what stands between its members"]
     for seed in range(8):
         holds(
             Tree(high, {"state_aggregate": True, "implicit_order": "footprint"}, split=True),

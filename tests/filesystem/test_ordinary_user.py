@@ -9,6 +9,9 @@ import sys
 import textwrap
 
 import pytest
+from tables import beside
+
+TABLES = beside(__file__)
 
 NOBODY = 65534
 
@@ -93,27 +96,11 @@ def test_paths_mean_what_they_mean_to_the_kernel(ground):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    assert said == {
-        "make": None, "write": None, "write again": None, "mode": "0o640", "read": "two",
-        "through a link": "two", "through a link of root": "open",
-        "into a folder of root": "PermissionError", "what only root reads": "PermissionError",
-        "hand over": "PermissionError", "change the mode": None, "a hard link": "two",
-        "a pipe": "PathRefused", "a device": "PathRefused", "run a program": None,
-        "copy": None, "list": ["b", "f"], "rename": None, "unpack": None, "unpack upwards": "PathRefused",
-        "remove": None, "remove a link": None, "remove what is root's": "PermissionError",
-        "left": ["a", "own link", "pipe", "root folder", "second", "secret link"],
-    }  # fmt: skip
+    assert said == TABLES["paths mean what they mean to the kernel"]
     assert sorted(os.listdir(ground / "victim")) == ["open", "secret"]
 
 
-TREE = """
-a: {{file.managed: [{{name: {home}/etc/app.conf}}, {{contents: one}}, {{makedirs: true}}, {{mode: '0640'}}]}}
-b: {{file.append: [{{name: {home}/etc/app.conf}}, {{text: two}}]}}
-c: {{file.symlink: [{{name: {home}/link}}, {{target: etc/app.conf}}]}}
-d: {{file.directory: [{{name: {home}/stale}}, {{clean: true}}]}}
-e: {{file.absent: [{{name: {home}/gone}}]}}
-f: {{file.managed: [{{name: {home}/root folder/new}}, {{contents: x}}]}}
-"""
+TREE = TABLES["tree"]
 
 
 def test_states_of_an_ordinary_user(ground):

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_hooks import ASYNC_MODULE, EXECUTION, GRAINS, MODULE, ODDITIES, ask
 from odd_values import odd_values
+from tables import beside
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.cli.console import Console
@@ -27,79 +28,14 @@ from asyncstate.report.brief import brief_lines
 from asyncstate.report.human import BRIEF, FORMS, Style, report_lines
 from asyncstate.report.junit import junit_xml
 
-TREE = """
-before:
-  test.succeed_with_changes: []
-odd:
-  MODULE.here:
-    - name: odd
-    - watch:
-      - test: before
-check:
-  MODULE.changed:
-    - prereq:
-      - MODULE: odd
-hears:
-  MODULE.here:
-    - listen:
-      - test: before
-first:
-  MODULE.here:
-    - aggregate: True
-second:
-  MODULE.here:
-    - aggregate: True
-after:
-  test.nop:
-    - order: last
-"""
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 KEYS = ("comment", "changes", "result", "name", "warnings", "sub_state_run", "extra", "skip_watch")
 BEFORE = "before:\n  test.succeed_with_changes: []\n"
 AFTER = "after:\n  test.nop:\n    - order: last\n"
-OF_A_KEY = """
-odd-KEY:
-  MODULE.here:
-    - key: KEY
-    - watch:
-      - test: before
-check-KEY:
-  MODULE.changed:
-    - prereq:
-      - MODULE: odd-KEY
-"""
-VALUES = """
-if:
-  test.succeed_with_changes:
-    - onlyif: [{fun: odd.value}]
-    - fire_event: odd/event
-not:
-  test.nop:
-    - unless: [{fun: odd.value, get_return: "a:b"}]
-    - retry: {attempts: 2, interval: 0}
-slot:
-  test.configurable_test_state:
-    - changes: False
-    - result: True
-    - comment: "__slot__:salt:odd.value(a).b ~ text"
-    - fire_event: True
-name:
-  test.succeed_with_changes:
-    - name: "__slot__:salt:odd.value()"
-    - listen: [{test: if}]
-check:
-  test.nop:
-    - onlyif: [{fun: odd.value, args: ["__slot__:salt:odd.value()"]}]
-    - check_cmd: ["true"]
-    - reload_modules: True
-fresh:
-  test.succeed_with_changes:
-    - reload_grains: True
-    - reload_pillar: True
-    - reload_modules: True
-after:
-  test.nop:
-    - order: last
-"""
+OF_A_KEY = TABLES["of a key"]
+VALUES = TABLES["values"]
 ROW_KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num__", "start_time", "duration"}
 
 

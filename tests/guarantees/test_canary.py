@@ -8,12 +8,14 @@ import logging
 import os
 
 import pytest
-from tables import rows
+from tables import beside, rows
 
 from asyncstate.cli import main
 from asyncstate.cli.logs import LogStream
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, decode_event
 from asyncstate.redact import MASK
+
+TABLES = beside(__file__)
 
 PASSWORD = "hunter2-Tr0ub4dor&3"
 KEY = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bqWxYz\nc2VjcmV0IGxpbmUgdGhyZWU\n-----END KEY-----"
@@ -110,122 +112,11 @@ async def in_tasks(name, text):
     return {"name": name, "result": True, "changes": {}, "comment": ""}
 """
 
-LOUD = """
-{% for fun in ('in_threads', 'in_tasks') %}
-known {{ fun }}:
-  logs.{{ fun }}:
-    - text: "{{ pillar['password'] }}"
-hushed {{ fun }}:
-  logs.{{ fun }}:
-    - text: told-to-nobody-7
-    - no_log: true
-{% endfor %}
-"""
+LOUD = TABLES["loud"]
 
-WEB = """
-run {{ pillar['password'] }}:
-  cmd.run:
-    - name: echo "{{ pillar['password'] }}" >&2; exit 3
-    - env: [{PW: "{{ pillar['password'] }}"}]
-    - retry: {attempts: 2, interval: 0}
-    - fire_event: "done {{ pillar['password'] }}"
-named:
-  cmd.run:
-    - names:
-      - 'true "{{ pillar['password'] }}"'
-      - 'true "{{ pillar['password'] }}" '
-    - fire_event: true
-    - cwd: /
-requires:
-  test.nop:
-    - require: [{cmd: 'true "{{ pillar['password'] }}"'}]
-    - onlyif: 'test "{{ pillar['password'] }}"'
-held:
-  test.nop:
-    - require: [{cmd: "run {{ pillar['password'] }}"}]
-OUT/key:
-  file.managed:
-    - contents_pillar: key
-OUT/late:
-  file.managed:
-    - source: salt://late
-    - template: gpg
-OUT/late-{{ pillar['password'] }}:
-  file.absent: []
-OUT/open:
-  file.managed:
-    - contents: "{{ pillar['password'] }}"
-told:
-  probe.tell:
-    - text: "{{ pillar['password'] }}"
-raises:
-  probe.fail:
-    - text: "{{ pillar['password'] }}"
-    - bogus: "{{ pillar['password'] }}"
-raises-too:
-  probe.fail:
-    - text: "{{ pillar['password'] }}"
-reacts:
-  probe.tell:
-    - name: "{{ pillar['password'] }}"
-    - text: x
-    - listen: [{probe: told}]
-    - watch: [{probe: told}]
-"https://joe:in-the-address-5@example.invalid/x.git":
-  test.configurable_test_state:
-    - result: false
-    - comment: "cloned https://joe:in-the-address-5@example.invalid/x.git"
-quiet:
-  cmd.run:
-    - name: echo told-to-nobody-7; exit 1
-    - env: [{told-to-nobody-7: told-to-nobody-7}]
-    - unless: 'echo told-to-nobody-7 >&2; false'
-    - retry: {attempts: 2, interval: 0}
-    - fire_event: told-to-nobody-7
-    - no_log: true
-quiet-too:
-  probe.tell:
-    - name: told-to-nobody-7
-    - text: told-to-nobody-7
-    - no_log: true
-    - listen: [{probe: told}]
-quiet-failure:
-  probe.fail:
-    - text: told-to-nobody-7
-    - no_log: true
-quiet-mistake:
-  probe.fail:
-    - texts: told-to-nobody-7
-    - no_log: true
-quiet-late:
-  probe.slow:
-    - text: told-to-nobody-7
-    - timeout: 0.05
-    - no_log: true
-late:
-  probe.slow:
-    - text: "{{ pillar['password'] }}"
-    - timeout: 0.05
-refers:
-  test.nop:
-    - require: [{probe: told-to-nobody-7}]
-"""
+WEB = TABLES["web"]
 
-BROKEN = {
-    "missing": """
-a:
-  test.nop:
-    - require: [{test: "{{ pillar['password'] }}"}]
-"{{ pillar['password'] }}":
-  test.nope: []
-b {{ pillar['password'] }}: {test.nop: [], test.fail: [], "{{ pillar['password'] }}": []}
-""",
-    "scanner": "a:\n  file.managed:\n    - contents: |\n        x\n    y: {{ pillar['key'] }}\n",
-    "jinja": "{% set x = pillar['password'] %}\n{{ raise('it is ' ~ x) }}\n{{ x.nope.nope }}\n",
-    "undefined": "{{ pillar[pillar['password']] }}\n",
-    "module": "{{ salt['test.raise'](pillar['password']) }}\n{{ salt[pillar['password']]() }}\n",
-    "include": "include: ['{{ pillar['password'] }}']\n",
-}
+BROKEN = TABLES["broken"]
 
 
 def cipher(text):

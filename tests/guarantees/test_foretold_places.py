@@ -20,11 +20,14 @@ import virtualenv
 from asyncstate.modules import linux_sysctl
 from plugin_harness import PluginHarness, snapshot
 from states_with_paths import STATES, UNKNOWN, harness_of_states, run_all
+from tables import beside
 
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+TABLES = beside(__file__)
 
 TEXT = "root=secret\n"
 
@@ -96,93 +99,9 @@ LEFT_OUT = {
     "pip, requirements": "what is in a file of requirements, pip alone reads",
 }
 
-WRONG = {
-    "user": UNKNOWN,
-    "group": UNKNOWN,
-    "runas": UNKNOWN,
-    "cwd": "/no/such/folder",
-    "shell": "/no/such/shell",
-    "env": "no mapping",
-    "timeout": "long",
-    "output_encoding": "no-such-encoding",
-    "success_retcodes": "none",
-    "python": "/no/such/python",
-    "venv_bin": "no-such-program",
-    "check_cmd": "no-such-program -c",
-    "tmp_dir": "/no/such/folder",
-    "tmp_ext": "/a/b",
-    "source_hash": "sha256=" + "0" * 64,
-    "encoding": "no-such-encoding",
-    "encoding_errors": "no-such-way",
-    "serializer": "no-such-form",
-    "template": "no-such-renderer",
-    "context": "no mapping",
-    "defaults": "no mapping",
-    "mode": "rwx",
-    "dir_mode": "rwx",
-    "recurse": ["everything"],
-    "target": "",
-    "archive_format": "no-such-format",
-    "rev": "no-such-revision",
-    "branch": "no such branch",
-    "depth": -5,
-    "shared": "maybe",
-    "https_user": "u",
-    "attrs": "Q",
-}
+WRONG = TABLES["wrong"]
 """A value of each argument that no run accepts."""
-ODD: dict[str, list[Any]] = {
-    "source": ["salt://nope", "/no/such", "http://", "ftp://h/x"],
-    "sources": ["x", [5], ["salt://nope"], ["http://"]],
-    "signature": ["salt://nope"],
-    "source_hash_sig": ["salt://nope"],
-    "hash_type": ["none"],
-    "text": [[None], {"a": 1}],
-    "content": [5],
-    "contents": [5, {}],
-    "dataset": ["x", 5],
-    "deserializer_opts": [5],
-    "encoded_data": ["%%%", 5],
-    "key_values": ["x", {}],
-    "pattern": ["("],
-    "regex": ["("],
-    "flags": [["NOPE"], "x"],
-    "count": ["x", -1],
-    "before": ["("],
-    "after": ["("],
-    "location": ["middle"],
-    "include_pat": ["E@(", ["*", "E@("]],
-    "exclude_pat": ["E@(", ["*", "E@("]],
-    "maxdepth": ["x", -1],
-    "max_depth": ["x"],
-    "backupname": ["", ".", "..", "x"],
-    "backup": ["/x/y"],
-    "atime": ["x", "", "1.5", -5, float("nan")],
-    "mtime": ["x", 10**30, float("inf")],
-    "major": ["x", -1],
-    "minor": ["x", -1],
-    "ntype": ["q"],
-    "retain": [{"most_recent": "x"}, {"nope": 1}, "x"],
-    "strptime_format": ["%Q"],
-    "age": ["x", -1],
-    "size": ["x", "5q"],
-    "strip": ["x", -1],
-    "file_mode": ["rwx"],
-    "options": [["a b c\n"], "--nope", "-Q", "a"],
-    "trim_output": ["x"],
-    "password": ["x"],
-    "enc": ["none", ""],
-    "fingerprint": ["x"],
-    "key": ["%%%", "AAAA\nB"],
-    "port": ["x", -5],
-    "remote": ["-x"],
-    "requirements": ["/no/such", "salt://nope"],
-    "minute": ["99", "x"],
-    "special": ["@nope"],
-    "public_key": ["/no/such", "x"],
-    "append_certs": ["/no/such"],
-    "revoked": [["x"], [{"certificate": "/no/such"}]],
-}
+ODD = TABLES["odd"]
 """Odd values of arguments; a state may accept some of them."""
 PASSED_ON = {"cmd.run": {"group", "output_encoding", "success_retcodes", "template"}}
 PASSED_ON["cmd.script"] = PASSED_ON["cmd.run"]
@@ -463,16 +382,7 @@ def test_what_a_dry_run_says_of_a_script_comes_true(ground, way):
     assert {title: told for title, told in lies.items() if told} == {}
 
 
-CALLS: dict[str, tuple[str, dict[str, Any]]] = {
-    "a copy in no folder": ("file.managed", {"contents": "x", "check_cmd": "true", "tmp_ext": "/a/b"}),
-    "a copy with a long name": ("file.managed", {"contents": "x", "check_cmd": "true", "tmp_ext": "x" * 250}),
-    "a copy with a number": ("file.managed", {"contents": "x", "check_cmd": "true", "tmp_ext": 5}),
-    "a serialized copy": ("file.serialize", {"dataset": [1], "serializer": "json", "check_cmd": "true", "tmp_ext": "/a"}),
-    "a command that is rendered": ("cmd.run", {"name": "echo {{ opts.root_dir }}", "template": "jinja"}),
-    "a command that cannot be rendered": ("cmd.run", {"name": "echo {{ nothing.at.all }}", "template": "jinja"}),
-    "a folder that cannot be rendered": ("cmd.run", {"name": "echo", "template": "jinja", "cwd": "/{{ nothing.at.all }}"}),
-    "a command that nothing is left of": ("cmd.run", {"name": "{{ '' }}", "template": "jinja"}),
-}  # fmt: skip
+CALLS = TABLES["calls"]
 
 
 @pytest.mark.feature("F112")

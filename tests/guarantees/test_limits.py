@@ -13,8 +13,11 @@ import threading
 from contextlib import asynccontextmanager, contextmanager
 
 import pytest
+from tables import beside
 
 from asyncstate import Settings, StateRuntime
+
+TABLES = beside(__file__)
 
 KIB_A_STATE = {"wide": 3.0, "chain": 5.0, "layered": 5.0, "fan_in": 5.0, "fan_out": 5.0}
 """The bounds that docs/guarantees.md promises, and those of shapes between the two."""
@@ -154,17 +157,7 @@ def test_a_thousand_commands_queue_for_descriptors(tmp_path, descriptors):
     all_ran(commands(tmp_path, 1000, descriptors), 1000)
 
 
-CHEAP = """
-changes:
-  test.succeed_with_changes: []
-watches:
-  test.nop:
-    - watch:
-      - test: changes
-template:
-  test.nop:
-    - name: {{ salt['test.echo']('same') }}
-"""
+CHEAP = TABLES["cheap"]
 
 WORKING = (
     CHEAP

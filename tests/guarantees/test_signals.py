@@ -9,20 +9,11 @@ import sys
 from functools import cached_property
 
 import pytest
+from tables import beside
 
-TREE = """
-{% set said = salt['cmd.run']('echo said') %}
-command:
-  cmd.run:
-    - name: sleep 0.05; echo {{ said }}
-file:
-  file.managed:
-    - name: {{ pillar['to'] }}/file
-    - contents: text
-    - makedirs: True
-    - require:
-      - cmd: command
-"""
+TABLES = beside(__file__)
+
+TREE = TABLES["tree"]
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PAIRS = ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM), (signal.SIGHUP, signal.SIGINT))
 PATIENCE = 60.0

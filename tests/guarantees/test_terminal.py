@@ -3,6 +3,9 @@
 import re
 
 import pytest
+from tables import beside
+
+TABLES = beside(__file__)
 
 HOSTILE = "\x1b[35m\x1b]0;t\x07\x1b[2J\x1b[8m\x9b31mx\u202ey\r\u2028z"
 PLUGIN = f"""
@@ -20,49 +23,7 @@ def refused():
 COLOUR = re.compile(r"\x1b\[(?:0;)?(?:1;)?(?:[012]|3[0-467])m")
 """The colours of the program: magenta is none."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
-LINES = [
-    "apply NAME",
-    "apply a --id NAME",
-    "apply a --exclude id:NAME",
-    "apply a --file NAME",
-    "apply a --plan NAME",
-    "apply a --saltenv NAME",
-    "apply a --resume=NAME",
-    "apply a --only-failed=NAME",
-    "apply a --config NAME",
-    "apply a --file-root NAME",
-    "apply a --pillar NAME",
-    "apply a --junit NAME/x",
-    "apply a --log-file NAME/x",
-    "apply a --NAME",
-    "apply a NAME=x",
-    "apply evil",
-    "apply evil --state-output full",
-    "apply evil --out github",
-    "plan evil",
-    "check NAME",
-    "check evil",
-    "check evil --out github",
-    "show lowstate evil",
-    "show sls NAME",
-    "call NAME",
-    "call evil.said",
-    "call evil.raised",
-    "call evil.raised NAME",
-    "call evil.refused",
-    "call test.echo NAME",
-    "call test.NAME",
-    "single NAME",
-    "single test.nop name=NAME",
-    "single test.NAME name=x",
-    "runs show NAME",
-    "runs show",
-    "runs list",
-    "replay NAME",
-    "replay",
-    "NAME",
-    "--NAME",
-]
+LINES = TABLES["lines"]
 
 
 @pytest.fixture

@@ -5,12 +5,15 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import beside
 
 from asyncstate import CompileError, Settings, StateRuntime
 from asyncstate.data.limits import DEEPEST, Meter, TooMuch, plain_data
 from asyncstate.data.yaml import load_yaml
 from asyncstate.errors import ConfigError, RenderError
 from asyncstate.render.jinja_time import Endless, watched
+
+TABLES = beside(__file__)
 
 PY = "#!py\ndef run():\n"
 
@@ -36,66 +39,7 @@ FILES = {
     "a number in hexadecimal": ("x:\n  test.nop:\n    - a: 0x" + "f" * 4000, 3, "a number of more than 4,300 digits"),
     "an ID": ("9" * 5000 + ":\n  test.nop: []", 1, "a number of more than 4,300 digits"),
     "JSON": ('#!json\n{"x": {"test.nop": [{"a": ' + "9" * 5000 + "}]}}", 1, "a number of more than 4,300 digits"),
-    "a list in Python": (PY + "    v = 1\n    for _ in range(1000): v = [v]\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
-                         "nested deeper than 100 levels, in 'x'"),
-    "a list that holds itself": (PY + "    v = []\n    v.append(v)\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
-                                 "data that contains itself, in 'x'"),
-    "an SLS that holds itself": (PY + "    v = {}\n    v['x'] = v\n    return v", 0, "data that contains itself, in 'x'"),
-    "a number in Python": (PY + "    return {'x': {'test.nop': [{'a': 10 ** 5000}]}}", 0, "a number of more than 4,300 digits, in 'x'"),
-    "a bomb in Python": (PY + "    v = 1\n    for _ in range(40): v = [v] * 9\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
-                         "the same data is repeated too often: more than 1,000,000 values, in 'x'"),
-    "a text in Jinja": ("x:\n  test.nop:\n    - a: {{ 'a' * 10 ** 9 }}", 3, "str * 1000000000 is larger than 10,000,000"),
-    "a text set in Jinja": ("{% set x = 10 ** 9 * 'a' %}", 1, "str * 1000000000 is larger than 10,000,000"),
-    "a list in Jinja": ("x: {{ [1] * 10 ** 9 }}", 1, "list * 1000000000 is larger than 10,000,000"),
-    "a number in Jinja": ("x: {{ 10 ** (10 ** 8) }}", 1, "is too large"),
-    "a width in Jinja": ("x: {{ '%1000000000d' % 1 }}", 1, "the result of '%1000000000d' % its values is larger than 10,000,000"),
-    "rjust": ("\n{{ 'x'.rjust(10 ** 9) }}", 2, "the result of str.rjust is larger than 10,000,000"),
-    "center": ("{{ 'x'.center(width) if false else 'x'.center(10 ** 9) }}", 1, "the result of str.center is larger"),
-    "ljust": ("{{ 'x'.ljust(10 ** 9, '-') }}", 1, "the result of str.ljust is larger"),
-    "zfill": ("{{ 'x'.zfill(10 ** 9) }}", 1, "the result of str.zfill is larger"),
-    "expandtabs": ("{{ '\t'.expandtabs(10 ** 9) }}", 1, "the result of str.expandtabs is larger"),
-    "replace": ("{% set x = 'x' * 10 ** 6 %}{{ x.replace('x', x) }}", 1, "the result of str.replace is larger"),
-    "replacing nothing": ("{% set x = 'x' * 10 ** 6 %}{{ x.replace('', x) }}", 1, "the result of str.replace is larger"),
-    "translate": ("{% set x = 'x' * 10 ** 6 %}{{ x.translate({120: x}) }}", 1, "the result of str.translate is larger"),
-    "join": ("{% set x = 'x' * 10 ** 6 %}{{ x.join(x) }}", 1, "the result of str.join is larger"),
-    "bytes": ("{{ (1).to_bytes(10 ** 9, 'big') }}", 1, "the result of int.to_bytes is larger"),
-    "extend": ("{% set x = [1] %}\n{% for i in range(40) %}\n{% do x.extend(x) %}\n{% endfor %}", 3, "the result of list.extend is larger"),
-    "format": ("{{ '{:1000000000}'.format('x') }}", 1, "the result of str.format is larger"),
-    "format of a width": ("{{ '{:{w}}'.format('x', w=10 ** 9) }}", 1, "the result of str.format is larger"),
-    "format_map": ("{{ '{a:{w}}'.format_map({'a': 1, 'w': 10 ** 9}) }}", 1, "the result of str.format_map is larger"),
-    "a width of %": ("{{ '%*d' % (10 ** 9, 1) }}", 1, "% its values is larger"),
-    "a precision": ("{{ '%.1000000000f' % 1 }}", 1, "% its values is larger"),
-    "many of a name": ("{% set x = 'x' * 10 ** 6 %}{{ ('%(a)s' * 1000) % {'a': x} }}", 1, "% its values is larger"),
-    "~": ("{% set ns = namespace(x='x') %}\n{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}", 2, "a text joined by ~ is larger"),
-    "+": ("{% set ns = namespace(x='x') %}\n{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}", 2, "str + str is larger"),
-    "+ of lists": ("{% set ns = namespace(x=[1]) %}\n{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}", 2, "list + list is larger"),
-    "squares": ("{% set ns = namespace(x=3) %}\n{% for i in range(60) %}{% set ns.x = ns.x * ns.x %}{% endfor %}", 2, "the product of two numbers is too large"),
-    "range": ("{{ range(10 ** 9)|list }}", 1, "Range too big"),
-    "lipsum": ("{{ lipsum(n=10 ** 6) }}", 1, "the result of lipsum for 1000000 paragraphs is larger"),
-    "the filter center": ("{{ 'a'|center(10 ** 9) }}", 1, "the result of the filter center is larger"),
-    "center by constants": ("{{ 'a'|center(1000000000) }}", 1, "the result of the filter center is larger"),
-    "the filter indent": ("{{ 'a'|indent(10 ** 9) }}", 1, "the result of the filter indent is larger"),
-    "the filter format": ("{{ '%*d'|format(10 ** 9, 1) }}", 1, "the result of the filter format is larger"),
-    "the filter replace": ("{% set x = 'x' * 10 ** 6 %}{{ x|replace('x', x) }}", 1, "the result of the filter replace is larger"),
-    "the filter join": ("{% set x = 'x' * 10 ** 6 %}{{ x|join(x) }}", 1, "the result of the filter join is larger"),
-    "a pattern": ("{% set x = 'x' * 10 ** 6 %}{{ x|regex_replace('x', x) }}", 1, "the result of the filter regex_replace is larger"),
-    "a group": ("{% set x = 'x' * 10 ** 6 %}{{ x|regex_replace('(.*)', '\\\\1' * 10000) }}", 1, "the result of the filter regex_replace is larger"),
-    "batch": ("{{ [1]|batch(10 ** 9, 0)|list }}", 1, "the result of the filter batch is larger"),
-    "slice": ("{{ [1]|slice(10 ** 9)|list }}", 1, "the result of the filter slice is larger"),
-    "wordwrap": ("{% set x = 'x' * 10 ** 6 %}{{ x|wordwrap(1, true, x) }}", 1, "the result of the filter wordwrap is larger"),
-    "JSON in Jinja": ("{{ [1]|tojson(indent=10 ** 9) }}", 1, "the result of the filter tojson is larger"),
-    "random text": ("{{ (10 ** 9)|random_str }}", 1, "the result of the filter random_str is larger"),
-    "sum of lists": ("{% set x = [[1] * 10 ** 6] * 20 %}{{ x|sum(start=[]) }}", 1, "the result of the filter sum is larger"),
-    "combinations": ("{{ range(99)|permutations(8)|list }}", 1, "a list of generated members is larger than 1,000,000"),
-    "many large texts": ("{{ range(10 ** 4)|map('string')|map('center', 9 * 10 ** 6)|list }}", 1, "the sum of all that the template makes is larger"),
-    "many large texts by ~": ("{% set x = 'x' * 10 ** 6 %}{% set l = [] %}\n{% for i in range(10 ** 5) %}{% do l.append(x ~ i) %}{% endfor %}", 2, "the sum of all that the template makes is larger"),
-    "a list of lists": ("{% set ns = namespace(x=[1]) %}\n{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}\n{{ ns.x }}", 3, "the same data is repeated"),
-    "JSON of lists": ("{% set ns = namespace(x=[1]) %}\n{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}\n{{ ns.x|json }}", 3, "the same data is repeated"),
-    "a list that prints itself": ("{% set x = [1] %}{% do x.append(x) %}\n{{ x }}", 2, "data that contains itself"),
-    "lists by ~": ("{% set ns = namespace(x=[1]) %}\n{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}\n{{ 'a' ~ ns.x }}", 3, "the same data is repeated"),
-    "a long output": ("{% set x = 'x' * 10 ** 6 %}{% for i in range(10 ** 5) %}\n{{ x }}{% endfor %}", 0, "the output of the template is larger than 100,000,000"),
-    "a mark": ("x:\n  test.nop: []\n  __sls__: [1]", 1, "sets '__sls__', which is not formed as a string"),
-    "a mark of an extension": ("x:\n  test.nop: []\nextend:\n  x:\n    __env__: {a: 1}", 0, "sets '__env__', which is not formed"),
+    **TABLES["files"],
 }  # fmt: skip
 
 

@@ -21,6 +21,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tables import beside
+
+TABLES = beside(__file__)
 
 MARK = "ENDING_OF"
 
@@ -87,91 +90,13 @@ first:
     - name: {child} first daemon silent lasting
 """
 
-SIDE_BY_SIDE = """
-deaf:
-  cmd.run:
-    - name: exec {child} deaf deaf
-    - require: [cmd: first]
-    - parallel: True
-forked:
-  cmd.run:
-    - name: '{child} forked daemon deaf silent; exec {child} forks'
-    - require: [cmd: first]
-    - parallel: True
-piped:
-  cmd.run:
-    - name: '{child} pipe deaf & setsid {child} session deaf & exec {child} pipes'
-    - require: [cmd: first]
-    - parallel: True
-managed:
-  file.managed:
-    - name: {work}/managed
-    - source: {url}/managed
-    - skip_verify: True
-    - require: [cmd: first]
-    - parallel: True
-extracted:
-  archive.extracted:
-    - name: {work}/extracted
-    - source: {url}/archive.tar.gz
-    - skip_verify: True
-    - enforce_toplevel: False
-    - require: [cmd: first]
-    - parallel: True
-cloned:
-  git.latest:
-    - name: {url}/repo.git
-    - target: {work}/cloned
-    - require: [cmd: first]
-    - parallel: True
-plugin:
-  own.starts:
-    - command: [{argv}, plugin]
-    - require: [cmd: first]
-    - parallel: True
-written:
-  own.writes:
-    - folder: {work}
-    - command: exec {child} written deaf
-    - require: [cmd: first]
-    - parallel: True
-later:
-  test.nop:
-    - require: [cmd: deaf]
-"""
+SIDE_BY_SIDE = TABLES["side by side"]
 
-ALONE = """
-all:
-  own.writes:
-    - folder: {work}
-    - command: >-
-        {child} pipe deaf & setsid {child} session deaf & {child} forked daemon deaf silent; exec {child} written deaf
-    - require: [cmd: first]
-later:
-  test.nop:
-    - require: [own: all]
-"""
+ALONE = TABLES["alone"]
 
-FAILING = """
-failing:
-  cmd.run:
-    - name: exec {child} failing fails
-    - require: [cmd: first]
-    - parallel: True
-after:
-  test.nop:
-    - order: last
-"""
+FAILING = TABLES["failing"]
 
-LIMITED = """
-limited:
-  own.writes:
-    - folder: {work}
-    - command: exec {child} limited deaf lasting
-    - timeout: 1
-    - require: [cmd: first]
-    - parallel: True
-"""
+LIMITED = TABLES["limited"]
 
 STUCK = """
 stuck:
@@ -181,19 +106,7 @@ stuck:
     - parallel: True
 """
 
-ENDLESS = """
-endless:
-  own.waits:
-    - folder: {pids}
-    - gate: never
-    - timeout: 1
-    - require: [cmd: first]
-    - parallel: True
-held-up:
-  own.waits:
-    - folder: {pids}
-    - onfail: [own: endless]
-"""
+ENDLESS = TABLES["endless"]
 
 COMPILING = """
 {{{{ salt['cmd.run']('{child} pipe deaf lasting & exec {child} compiling deaf lasting', python_shell=True) }}}}

@@ -9,9 +9,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tables import beside
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+TABLES = beside(__file__)
 
 CODES = frozenset({0, 1, 2, 70, 74})
 """The exit codes that docs/cli.md has for a run that nothing from outside ends."""
@@ -21,41 +25,7 @@ COMMANDS = 8
 _KEEPS = "-all,+dac_override,+dac_read_search"
 """What a plain user keeps of root: the way to the interpreter, wherever that stands."""
 
-TREE = """
-{% set to = pillar['to'] %}
-{% for i in range(6) %}
-command {{ i }}:
-  cmd.run:
-    - name: sleep 0.1; head -c {{ pillar.get('bytes', 1000) }} /dev/zero | tr '\\0' x
-    - timeout: {{ pillar['limit'] }}
-file {{ i }}:
-  file.managed:
-    - name: {{ to }}/file {{ i }}
-    - contents: {{ 'text ' * 200 }}
-replaced {{ i }}:
-  file.replace:
-    - name: {{ to }}/file {{ i }}
-    - pattern: text
-    - repl: {{ 'other ' * 5 }}
-    - require:
-      - file: file {{ i }}
-{% endfor %}
-stubborn:
-  cmd.run:
-    - name: trap '' TERM; while :; do sleep 0.1; done
-    - timeout: {{ pillar['limit'] }}
-deaf:
-  cmd.run:
-    - name: (trap '' TERM; setsid sleep 600) & trap '' TERM; sleep 600
-    - timeout: {{ pillar['limit'] }}
-{% for name, url in pillar['urls'].items() %}
-{{ name }}:
-  file.managed:
-    - name: {{ to }}/{{ name }}
-    - source: {{ url }}
-    - skip_verify: True
-{% endfor %}
-"""
+TREE = TABLES["tree"]
 STATES = 23
 STUBBORN = ("stubborn", "deaf")
 """IDs of the commands that do not end on TERM, and so fail for want of time."""
