@@ -6,6 +6,7 @@ from state_tables import cases, expected, replay
 CASES = cases()
 
 
+@pytest.mark.feature("F195", "F196", "F211")
 @pytest.mark.parametrize("case", CASES)
 def test_rows(tmp_path, monkeypatch, case):
     found = replay(tmp_path, monkeypatch, CASES[case])
