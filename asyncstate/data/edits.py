@@ -62,7 +62,7 @@ def regex_flags(flags: Any) -> re.RegexFlag:
 
 def byte_flags(flags: Any) -> re.RegexFlag:
     """Return the flags of a pattern that Salt looks for in bytes: classes and an ignored case know ASCII alone."""
-    combined = regex_flags(flags)
+    combined = regex_flags(flags) & ~re.LOCALE  # in UTF-8, no byte above ASCII is a letter
     return combined if combined & re.UNICODE else combined | re.ASCII
 
 

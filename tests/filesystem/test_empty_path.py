@@ -18,6 +18,7 @@ GIVEN = {
     "times": (0.0, 0.0),
     "program": "tar",
     "suffixes": (".py",),
+    "most": 9,
 }
 PATHS = ("path", "source", "folder", "top", "one")
 """The names of parameters that take a path."""
@@ -34,6 +35,7 @@ OF_NO_PATH = {
     "merged",
     "copy_attributes",
     "require_own_place",
+    "digest",
 }
 QUIET = {
     "require_changeable",

@@ -99,7 +99,7 @@ def test_what_starting_takes_is_in_no_count_of_a_state(budget):
 
 
 @pytest.mark.parametrize(
-    ("what", "part"), [("calls", "asyncstate/effects/scoreboard.py"), ("hops", "asyncstate/load/threads.py:")]
+    ("what", "part"), [("calls", "asyncstate/effects/footprint.py"), ("hops", "asyncstate/load/threads.py:")]
 )
 def test_states_that_do_more_are_over_the_budget_of_those_that_do_nothing(budget, what, part):
     name = {"calls": "calls of Python functions", "hops": "thread hops"}[what] + ", a state that does nothing"

@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from record_state_rows import cleaned, filled
-from state_tables import difference, prepare, seen, table_cases
+from record_state_rows import cleaned
+from state_tables import difference, placed, prepare, seen, table_cases
 
 from asyncstate.errors import AsyncStateError
 
@@ -32,7 +32,7 @@ def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
     """Make the calls of a case; return them with what they gave, and what became of the system."""
     plugins, fake, root = prepare(tmp_path, monkeypatch, case)
     before = seen(root, fake)
-    made = [cleaned(answered(plugins, filled(copy.deepcopy(each), root)), root) for each in case["calls"]]
+    made = [cleaned(answered(plugins, placed(copy.deepcopy(each), root)), root) for each in case["calls"]]
     after = seen(root, fake)
     return {
         "calls": made,

@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plugin_harness import ROW_KEYS, PluginHarness, snapshot
-from record_state_rows import cleaned, filled
+from record_state_rows import cleaned
+from recording import filled
 
 from asyncstate.data.formats import yaml_data
 from asyncstate.errors import AsyncStateError
@@ -72,22 +73,27 @@ def prepare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any
     """Make the system of a case; return the plugins, what stands for its programs, and its root."""
     root = tmp_path / "root"
     root.mkdir()
-    plugins = PluginHarness(tmp_path, **filled(case.get("opts", {}), root))
+    plugins = PluginHarness(tmp_path, **placed(case.get("opts", {}), root))
     for kind, names in case["loads"].items():
         for name in names:
             plugins.load(kind, name)
-    for place, path in filled(case.get("places", {}), root).items():
+    for place, path in placed(case.get("places", {}), root).items():
         monkeypatch.setattr(f"asyncstate.modules.{place}", path)
     fake = fake_of(case, plugins)
-    lay_out(root, filled(case.get("files", {}), root))
+    lay_out(root, placed(case.get("files", {}), root))
     for name, text in case.get("tree", {}).items():
         plugins.salt_file(name, text)
     for name in ("pillar", "grains"):
-        getattr(plugins, name).update(filled(case.get(name, {}), root))
-    plugins.lowstate = filled(case.get("lowstate", []), root)
-    for name, value in filled(case.get("machine", {}), root).items():
+        getattr(plugins, name).update(placed(case.get(name, {}), root))
+    plugins.lowstate = placed(case.get("lowstate", []), root)
+    for name, value in placed(case.get("machine", {}), root).items():
         setattr(fake, name, set(value) if isinstance(getattr(fake, name), set) else value)
     return plugins, fake, root
+
+
+def placed(value: Any, root: Path) -> Any:
+    """Put the root of a case in place of ``{root}``."""
+    return filled(value, {"{root}": root})
 
 
 def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +125,7 @@ def fake_of(case: dict[str, Any], plugins: PluginHarness) -> Any:
 
 def call(plugins: PluginHarness, case: dict[str, Any], root: Path, *, test: bool) -> dict[str, Any]:
     """Make the call of a case. What the engine makes a failed row of is one."""
-    arguments = filled(copy.deepcopy(case["arguments"]), root)
+    arguments = placed(copy.deepcopy(case["arguments"]), root)
     return plugins.state(case["state"], test=test, errors=(AsyncStateError,), **arguments)
 
 

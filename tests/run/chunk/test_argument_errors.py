@@ -135,8 +135,8 @@ def test_authors_of_states_get_their_traceback(row):
 
 @pytest.mark.feature("B2")
 def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
-    comment = row("file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {flags: LOCALE}]")["comment"]
-    assert comment == "cannot use LOCALE flag with a str pattern"
+    call = "file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {flags: LOCALE}, {encoding: utf-8}]"
+    assert row(call)["comment"] == "Invalid regular expression 'a': cannot use LOCALE flag with a str pattern"
 
 
 @pytest.mark.parametrize(
