@@ -7,10 +7,10 @@ import re
 import subprocess
 
 import pytest
+from failing_site import TREE, Site
 from feature_trees import Tree
 
 from tests.features.test_command_line import cli  # noqa: F401 - a fixture
-from tests.features.test_past_runs import TREE, Site
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import json
 import re
 
 import pytest
+from failing_site import Site
 
 from tests.cli.test_runs import TREE, Machine
-from tests.features.test_past_runs import Site
 
 
 @pytest.fixture
