@@ -39,6 +39,7 @@ _LEFT_OUT: Final = (
     "extras/fleet/nats",
     "extras/fleet/report",
     "extras/manual",
+    "extras/other_machine",
     "extras/picture",
     "extras/proof/commands",
     "extras/proof/shake",
