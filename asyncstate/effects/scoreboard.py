@@ -274,11 +274,13 @@ def _wait_until(
 def _needed(placed: list[Access], made: list[Place]) -> list[Place]:
     """Return the folders that must exist: those that are read, and those in which something is written.
 
-    To write an entry, the folder of its file must exist, but not the file.
+    To write an entry, the folder of its file must exist, but not the file. Folders in ``made`` need not exist; but one
+    whose tree is read counts, because it is part of the tree whoever makes it.
     """
     own = {id(place) for place in made}
     needed = []
-    for where, _, writes_it in placed:
+    for where, tree, writes_it in placed:
+        read_whole = where[-1] if tree and not writes_it else None
         if not where[-1].is_entry:
             folders = where[-2:-1] if writes_it else where[-1:]
         elif writes_it:
@@ -286,7 +288,7 @@ def _needed(placed: list[Access], made: list[Place]) -> list[Place]:
             folders = [*where[depth - 1 : depth], *where[depth + 1 : -1]]
         else:
             folders = [whole_of(where)]
-        needed += [place for place in folders if not place.lasting and id(place) not in own]
+        needed += [place for place in folders if not place.lasting and (id(place) not in own or place is read_whole)]
     return needed
 
 

@@ -318,6 +318,15 @@ def test_a_folder_made_in_a_tree_is_part_of_it(top):
     assert waits_of([looks, makes]) == waits_of([makes, looks]) == [set(), {0}]
 
 
+@rows(
+    ("makes", "ordered"),
+    [("/x", True), ("/x?0700:u:g", True), ("/x/y", True), ("/", False), ("/z", False)],
+)
+def test_a_tree_that_is_read_has_the_folder_that_its_reader_makes(makes, ordered):
+    looks, maker = (["path:/x/**"], [], ["path:/x"]), ([], [], [f"path:{makes}"])
+    assert waits_of([looks, maker]) == waits_of([maker, looks]) == [set(), {0} if ordered else set()]
+
+
 def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
     for count in (50, 500):
         edges = []
