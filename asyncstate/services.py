@@ -50,7 +50,7 @@ def _text_of(path: os.PathLike[str]) -> str:
 def _another_machine() -> Any:
     from asyncstate import extend  # noqa: PLC0415 - seldom asked for
 
-    return extend.provided("machine", "grains_alone")()
+    return extend.provided("machine", "--for-machine (grains_alone)")()
 
 
 def _restraint_of(settings: Settings) -> Restraint | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from asyncstate import extend, salt_compat
+from asyncstate.cli.overview import OWN
 
 LACKING = "needs an extra that is not installed: install asyncstate with all its extras"
 
@@ -43,14 +46,26 @@ def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
 def test_a_tree_is_compiled_for_this_machine_only(tmp_path, run_here):
     (tmp_path / "web1.yaml").write_text("id: web1\n")
     done = run_here("show", "top", "--file-root", tmp_path, "--for-machine", tmp_path / "web1.yaml")
-    assert f"grains_alone {LACKING}" in done.stderr
+    assert f"--for-machine (grains_alone) {LACKING}" in done.stderr
 
 
 def test_a_command_of_an_extra_is_unknown(run_here):
-    assert "no such command: lint" in run_here("lint").stderr
+    said = run_here("lint").stderr
+    assert "no such command: lint" in said
+    assert "More commands come with extras, and none is installed" in said
     assert "no such command: show impact" in run_here("show", "impact", "x").stderr
     assert "no such command: show graph" in run_here("show", "graph").stderr
     assert "no such command: runs diff. There are: list, prune, show" in run_here("runs", "diff").stderr
+
+
+def test_help_and_its_examples_name_only_what_is_there(run_here):
+    for page in ([], *([name] for name in OWN), ["show", "lowstate"]):
+        told = run_here(*page, "--help-all").stdout
+        examples = re.findall(r"^ +asyncstate ([a-z].*?)(?:  .*)?$", told, re.MULTILINE)
+        assert {line.split()[0] for line in examples} <= {*OWN}
+        if page in ([], ["help"]):
+            assert "graph" not in told
+            assert "--profile" not in told
 
 
 def test_check_finds_what_does_not_compile(tmp_path, run_here):

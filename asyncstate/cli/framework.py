@@ -272,6 +272,13 @@ _TRIED = {
 def unknown_command(name: str, known: list[str], family: str = "") -> str:
     """Return the message that there is no such command, with a suggestion."""
     from asyncstate import extend
+
+    lacking = "" if any(extend.extras()) else ". More commands come with extras, and none is installed"
+    return f"{_unknown(name, known, family)}{lacking}"
+
+
+def _unknown(name: str, known: list[str], family: str) -> str:
+    from asyncstate import extend
     from asyncstate.cli.settings import COMMANDS as SALT_COMMANDS
 
     message = f"no such command: {family} {name}".replace(":  ", ": ")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     examples=(
         ("asyncstate help", "All commands."),
         ("asyncstate help apply", "The usual options of a command, and examples."),
-        ("asyncstate help show graph --all", "Every option."),
+        ("asyncstate help show lowstate --all", "Every option."),
     ),
 )
 @click.argument("words", metavar="[COMMAND]...", nargs=-1, shell_complete=completes("command"))

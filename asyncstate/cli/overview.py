@@ -9,7 +9,7 @@ OWN = {
     "init": ("Run", "Create a small tree with comments that explain it."),
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
-    "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
+    "show": ("Look", "Show what a tree compiles to: highstate, lowstate, sls, top"),
     "runs": ("Past runs", "List, show, compare and forget past runs of this machine."),
     "replay": ("Past runs", "Show the report of a past run again, in any format."),
     "help": ("Shell", "Explain a command: its usual options, or all of them."),
@@ -22,8 +22,12 @@ def commands() -> dict[str, tuple[str, str]]:
     """Return the section and the line of help of each command, extras included, in the order of the overview."""
     from asyncstate import extend
 
-    added = {name: (section, text) for name, (section, text, _) in extend.commands().items() if " " not in name}
+    additions = extend.commands()
+    added = {name: (section, text) for name, (section, text, _) in additions.items() if " " not in name}
     every = OWN | added
+    section, text = OWN["show"]
+    shown = [name.removeprefix("show ") for name in additions if name.startswith("show ")]
+    every["show"] = (section, f"{', '.join([text, *sorted(shown)])}.")
     return dict(sorted(every.items(), key=lambda each: _SECTIONS.index(each[1][0])))
 
 
@@ -38,12 +42,13 @@ GENERAL_OPTIONS = (
 )
 
 _EXAMPLES = (
-    ("asyncstate apply", "the highstate: what top.sls assigns to this machine"),
-    ("asyncstate plan web db", "a dry run of two SLS files"),
-    ("asyncstate apply web -j 16 --profile", "sixteen states at once, and where the time went"),
-    ("asyncstate check --file-root ./salt", "find every mistake before anything runs"),
-    ("asyncstate doc file.managed", "arguments and documentation of a state"),
+    ("asyncstate apply", "the highstate: what top.sls assigns to this machine", ""),
+    ("asyncstate plan web db", "a dry run of two SLS files", ""),
+    ("asyncstate apply web -j 16 --profile", "sixteen states at once, and where the time went", "analysis"),
+    ("asyncstate check --file-root ./salt", "find every mistake before anything runs", ""),
+    ("asyncstate doc file.managed", "arguments and documentation of a state", "manual"),
 )
+"""Command lines, what they do, and the part of an extra that they need, if any."""
 
 _CLOSING = (
     "",
@@ -55,6 +60,8 @@ _CLOSING = (
 
 def overview() -> str:
     """Return the text of ``asyncstate --help``."""
+    from asyncstate import extend
+
     lines = ["Usage: asyncstate COMMAND [ARGUMENTS] [OPTIONS]", "", "Apply Salt-style state trees, concurrently."]
     section = ""
     for name, (part, text) in commands().items():
@@ -65,5 +72,6 @@ def overview() -> str:
     lines += ["", "Options of every command:"]
     lines += [f"  {option:<28}{text}" for option, text in GENERAL_OPTIONS]
     lines += ["", "Examples:"]
-    lines += [f"  {command:<38}{text}" for command, text in _EXAMPLES]
+    there = {"", *(part for extra in extend.extras() for part in extra.parts)}
+    lines += [f"  {command:<38}{text}" for command, text, needed in _EXAMPLES if needed in there]
     return "\n".join([*lines, *_CLOSING])
