@@ -9,7 +9,7 @@ from asyncstate.effects.resources import ENTRY, folder_and_marks
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from asyncstate.effects.calls import CallsRead
 
@@ -47,6 +47,15 @@ class Footprint(Value):
             _pairs(declared.get("copies")),
             programs,
             _names(declared.get("leaves")),
+        )
+
+    @classmethod
+    def joined(cls, footprints: Sequence[Footprint]) -> Footprint:
+        """Return what several states read, write and make together."""
+        return cls(
+            tuple(dict.fromkeys(name for each in footprints for name in each.reads)),
+            tuple(dict.fromkeys(name for each in footprints for name in each.writes)),
+            tuple(dict.fromkeys(name for each in footprints for name in each.makes)),
         )
 
     def and_reads(self, names: Iterable[str]) -> Footprint:

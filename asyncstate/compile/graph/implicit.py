@@ -43,16 +43,14 @@ def add_footprints(
     def join(nodes: list[int], resource: str) -> int:
         members = tuple(node for node in nodes if node < len(builder.chunks))
         joined = builder.add_node(Node(NodeKind.SET, members=members, label=FOOTPRINT))
-        about = (resource,)
         for node in nodes:
-            dag.add(node, joined, FOOTPRINT, about)
+            dag.add(node, joined, FOOTPRINT, (resource,))
         return joined
 
     board = Scoreboard(join)
     own = known.copy()
     _share_in_groups(builder, known)
-    touching = [number for number, each in enumerate(known) if each.reads or each.writes]
-    builder.entries = {number: files for number in touching if (files := only_entries(known[number]))}
+    builder.entries = {number: files for number, each in enumerate(known) if (files := only_entries(each))}
     touches = dict(_touches(builder, nodes, known))
     apart = Apart(touches.values())
     for node in nodes:
@@ -81,10 +79,8 @@ def _touches(builder: PlanBuilder, nodes: Iterable[int], known: Sequence[Footpri
         else:
             chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
-        reads = touched.reads
-        if reads:
-            reads = tuple(name for name in reads if name.startswith(PATH) or name.partition(ENTRY)[0] in written)
-            touched = touched if len(reads) == len(touched.reads) else touched.replaced(reads=reads)
+        reads = tuple(each for each in touched.reads if each.startswith(PATH) or each.partition(ENTRY)[0] in written)
+        touched = touched if len(reads) == len(touched.reads) else touched.replaced(reads=reads)
         if reads or touched.writes or touched.makes or touched.leaves:
             yield node, touched
 
@@ -93,11 +89,6 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
     """Give each member of an aggregate group the footprints of all: the member that runs does the work of the rest."""
     for node in builder.nodes:
         if node.kind is NodeKind.GROUP:
-            members = [known[member] for member in node.members]
-            shared = Footprint(
-                tuple(dict.fromkeys(name for footprint in members for name in footprint.reads)),
-                tuple(dict.fromkeys(name for footprint in members for name in footprint.writes)),
-                tuple(dict.fromkeys(name for footprint in members for name in footprint.makes)),
-            )
+            shared = Footprint.joined([known[member] for member in node.members])
             for member in node.members:
                 known[member] = shared
