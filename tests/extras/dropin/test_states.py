@@ -33,8 +33,8 @@ def test_one_request_of_several_is_forgotten(salt_call):
 def test_a_dry_run_has_the_rows_of_one(root, salt_call):
     """Each state looks at the machine as it is, whatever earlier ones are to make."""
     (root / "salt" / "fresh.sls").write_text(
-        "a:\n  file.managed: [name: /nonexistent/x, contents: a, makedirs: True]\n"
-        "b:\n  file.replace: [name: /nonexistent/x, pattern: a, repl: b, require: [file: a]]\n"
+        f"a:\n  file.managed: [name: {root}/none/x, contents: a, makedirs: True]\n"
+        f"b:\n  file.replace: [name: {root}/none/x, pattern: a, repl: b, require: [file: a]]\n"
     )
     rows = json.loads(salt_call("--out=json", "state.apply", "fresh", "test=True").out)["local"]
     assert [row["result"] for row in rows.values()] == [None, False]
