@@ -39,6 +39,8 @@ class Caller(Operands):
     ``inside(script, folders, environment)`` follows a script that it passes to a shell.
     """
 
+    folders: Folders
+
     def __init__(
         self,
         found: Found,

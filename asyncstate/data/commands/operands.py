@@ -70,6 +70,8 @@ def settings_of(program: str, *, daemon: bool) -> tuple[str, ...]:
 class Operands(Touching):
     """One command in its context: its folders and its environment."""
 
+    folders: Folders
+
     def __init__(self, found: Found, folders: Folders, environment: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(found, folders)
         self.environment: dict[str, tuple[str, ...]] = dict(environment)
