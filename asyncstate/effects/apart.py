@@ -1,4 +1,4 @@
-"""States that touch nothing that another one touches: they wait for none, and need no place on the scoreboard.
+"""States that share no resource with another: they wait for none, and need no place on the scoreboard.
 
 Most files of a tree are like that, and a look here costs a tenth of a touch there. In doubt, a state is not apart.
 """

@@ -258,7 +258,7 @@ class _Check:
             wanted = self._inherited(self.dir_mode) if self.recursion else self._own()
             if difference := self._difference(self.name, *wanted):
                 changes[self.name] = difference
-            if changes and self.recursion:  # for what of the rest is refused
+            if changes and self.recursion:  # the call notes refused owners and modes that the recursion does not name
                 rest = (None if named else own for own, named in zip(self._own(), wanted, strict=True))
                 self._difference(self.name, *rest)
         return changes

@@ -58,7 +58,7 @@ def cases() -> dict[str, dict[str, Any]]:
 
 
 def table_cases(folder: Path, needed: set[str]) -> dict[str, dict[str, Any]]:
-    """Return the cases of the tables of a folder, each of which has certain keys, and none that are not known."""
+    """Return the cases of a folder's tables. Each has the ``needed`` keys, and no unknown one."""
     found = {}
     for path in sorted(folder.glob("*.yaml")):
         table = yaml_data(path.read_text(encoding="utf-8"))

@@ -70,7 +70,7 @@ def add_footprints(
 
 
 def _touches(builder: PlanBuilder, nodes: Iterable[int], known: Sequence[Footprint]) -> Iterator[tuple[int, Footprint]]:
-    """Yield the nodes that touch anything and what they touch, without plain names that nobody writes."""
+    """Yield the nodes that touch anything, and their footprints without plain names that no state writes."""
     written = {name.partition(ENTRY)[0] for footprint in known for name in footprint.writes}
     for node in nodes:
         what = builder.nodes[node]
