@@ -216,7 +216,7 @@ class RunLock:
         self._gives_up = False
         self._is_left = False
         self._lock: int | None = None
-        self._releasing = threading.Lock()
+        self._handing = threading.Lock()
         self._stack = ExitStack()
 
     def holder(self) -> Holder | None:
@@ -254,7 +254,7 @@ class RunLock:
 
     def hand_over(self) -> Callable[[], None]:
         """Return a function that releases the lock, once, at any time; leaving the block no longer does."""
-        with self._releasing:  # two threads may, if the task was cancelled
+        with self._handing:  # another thread may take it or hand it over, if the task was cancelled
             lock, self._lock = self._lock, None
         if lock is None:
             return lambda: None
@@ -290,7 +290,8 @@ class RunLock:
                 await anyio.sleep(0 if taken else _POLL)
             except BaseException:  # cancelled meanwhile, by asyncio also in a shield: the lock must not stay taken
                 self._is_left = True
-                await self.__aexit__()
+                with anyio.CancelScope(shield=True):
+                    await run_sync(self.__exit__)
                 raise
             if taken:
                 break
@@ -344,11 +345,9 @@ class RunLock:
         return LockHeld(self.path, held.pid, held.since)
 
     def _take_unless_left(self) -> bool:
-        """Take the lock as `_take` does; release it if the task that wanted it was cancelled meanwhile."""
-        taken = self._take()
-        if self._is_left:
-            self.__exit__()
-        return taken
+        """Take the lock as `_take` does, unless its task has been cancelled; releasing it waits for this call."""
+        with self._handing:
+            return not self._is_left and self._take()
 
     def _take(self) -> bool:
         """Take the lock if it is free, clean up after dead runs and begin the notes; return whether it was free."""

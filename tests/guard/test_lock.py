@@ -127,30 +127,26 @@ async def test_the_lock_is_free_when_the_run_is_over_whatever_its_end(runtime, a
 
 @pytest.mark.parametrize("by", ["asyncio", "anyio"])
 async def test_a_lock_whose_task_is_cancelled_while_a_thread_takes_it_is_free(tmp_path, monkeypatch, by):
-    take, go, taken, loop = RunLock._take, threading.Event(), threading.Event(), asyncio.get_running_loop()
+    go, loop = threading.Event(), asyncio.get_running_loop()
     limit, scope = asyncio.timeout(None), anyio.CancelScope()
 
     def cancel():
         limit.reschedule(loop.time()) if by == "asyncio" else scope.cancel()
         loop.call_later(0.05, go.set)
 
-    def slow(lock):
+    def slow(_directory):
         loop.call_soon_threadsafe(cancel)
         go.wait(10)
-        try:
-            return take(lock)
-        finally:
-            taken.set()
+        return []
 
-    monkeypatch.setattr(RunLock, "_take", slow)
+    monkeypatch.setattr("asyncstate.guard.lock.clear_residue", slow)
     lock = RunLock(str(tmp_path))
     with suppress(TimeoutError), scope:
         async with limit, lock:
             pytest.fail("it was cancelled")
     assert limit.expired() or scope.cancelled_caught
     monkeypatch.undo()
-    assert await asyncio.to_thread(taken.wait, 5)
-    async with RunLock(str(tmp_path), wait=5):
+    with RunLock(str(tmp_path)):
         assert lock._lock is None
 
 
