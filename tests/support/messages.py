@@ -1,0 +1,51 @@
+"""The sentences of tests/messages.yaml: the words of the program, each in one place.
+
+A case of ``trees`` has the SLS files of a tree, by name, or the text of one called ``s``; ``says`` is all that compiling
+it says: one line for a mistake or warning, with its code (- for none), file and line, and an indented one for its hint.
+
+``sentences`` are those that need more than a tree: a test gets one with `said`, and shows when it is said.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import yaml
+from trees import plan
+
+from asyncstate.errors import CompileError
+
+PATH = Path(__file__).parent.parent / "messages.yaml"
+
+
+@cache
+def catalogue():
+    """The parts of tests/messages.yaml."""
+    return yaml.load(PATH.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def said(name, **values):
+    """Return the sentence of this name, with these values for its ``{words}``."""
+    return catalogue()["sentences"][name].format(**values).rstrip("\n")
+
+
+def match(name, **values):
+    """Return a pattern for ``pytest.raises`` that matches the sentence of this name alone."""
+    return f"^{re.escape(said(name, **values))}$"
+
+
+def compiled(tree, **options):
+    """Return all that compiling a tree says."""
+    try:
+        issues = plan(tree, **options).warnings
+    except CompileError as error:
+        issues = error.issues
+    return "".join(map(_line, issues))
+
+
+def _line(issue):
+    place = f"{issue.file.rpartition('/')[2]}:{issue.line}"
+    hint = "".join(f"  {line}\n" for line in issue.hint.splitlines())
+    return f"{issue.code or '-'} {place} {issue.message.rstrip()}\n{hint}"

@@ -1,0 +1,12 @@
+"""The cases of messages.yaml."""
+
+import pytest
+from messages import catalogue, compiled
+
+TREES = {str(number): case for number, case in enumerate(catalogue()["trees"])}
+
+
+@pytest.mark.parametrize("case", TREES)
+def test_trees(case):
+    case = TREES[case]
+    assert compiled(case["tree"], **case.get("options", {})) == case["says"]
