@@ -113,7 +113,7 @@ class Kept:
                 self._waiting += size
 
     def save(self, shown: Callable[[str], str]) -> None:
-        """Write the file anew if there are new results, and if there is such a folder that only this user can change.
+        """Write the file anew if there are new results, unless others can change its folder, which is made if missing.
 
         ``shown`` hides the secrets of a text: a result that has one, or is made of one, is not written. A full disk, or
         another process that writes the file at this moment, is no error.
@@ -202,6 +202,7 @@ class Kept:
             packed = marshal.dumps((self._written, index))
             return [hashlib.sha256(packed).digest(), len(packed).to_bytes(_SIZE, "little"), packed, *parts]
 
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
         with self._own_folder() as folder:
             write_pack(_NAME, 0o600, pieces, folder)
 

@@ -98,6 +98,12 @@ def test_a_result_that_is_too_large_does_not_take_the_room_of_others(folder, mon
     assert result(folder, ("small",), "y") == "x"
 
 
+def test_a_missing_folder_is_made_for_this_user_alone(folder):
+    assert result(folder / "new", ("key",), "first") == "first"
+    assert result(folder / "new", ("key",), "other") == "first"
+    assert os.stat(folder / "new").st_mode & 0o777 == 0o700
+
+
 def test_an_error_is_not_kept(folder):
     results = Kept(str(folder))
     with pytest.raises(ZeroDivisionError):
@@ -105,14 +111,11 @@ def test_an_error_is_not_kept(folder):
     assert results.of(("key",), lambda: 1) == 1
 
 
-@pytest.mark.parametrize("what", ["no folder", "others write there", "others read it", "a link", "a pipe", "a folder"])
+@pytest.mark.parametrize("what", ["others write there", "others read it", "a link", "a pipe", "a folder"])
 def test_what_others_may_have_written_is_not_believed(folder, what):
     result(folder, ("key",), "theirs")
     file = folder / "compiled"
-    if what == "no folder":
-        file.unlink()
-        folder.rmdir()
-    elif what == "others write there":
+    if what == "others write there":
         folder.chmod(0o777)
     elif what == "others read it":
         file.chmod(0o644)
@@ -123,7 +126,6 @@ def test_what_others_may_have_written_is_not_believed(folder, what):
         file.unlink()
         os.mkfifo(file) if what == "a pipe" else file.mkdir()
     assert result(folder, ("key",), "ours") == "ours"
-    assert folder.exists() == (what != "no folder")
     if what == "others write there":
         folder.chmod(0o700)
         assert result(folder, ("key",), "ours") == "theirs"  # nothing was written there
