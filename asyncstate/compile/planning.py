@@ -11,7 +11,7 @@ from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.implicit import add_footprints
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
-from asyncstate.effects.footprint import Footprints
+from asyncstate.effects.declared import Footprint, touches_nothing
 from asyncstate.model.chunk import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.dag import FILE_ORDER
 from asyncstate.model.requisite import CONDITIONS_BEFORE
@@ -24,11 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.transactions import Transactions
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.ordering import Given, Ordered
-    from asyncstate.effects.calls import Templates
-    from asyncstate.effects.declared import Footprint
-    from asyncstate.effects.formula import FormulaRule
-    from asyncstate.effects.homes import Homes
-    from asyncstate.effects.surroundings import Surroundings
+    from asyncstate.effects.footprint import Footprints
     from asyncstate.load.plugin import Capabilities
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
@@ -147,6 +143,8 @@ class Planning(Value):
 
                 add_file_order(builder)
             return {}, None
+        if transactions is None and mode != "learned" and all(map(touches_nothing, builder.chunks)):
+            return {}, [Footprint()] * len(builder.chunks)
         footprints = self._footprints(builder.chunks, findings)
         known = add_footprints(builder, footprints, transactions)
         return footprints.unknown, known
@@ -180,39 +178,25 @@ class Planning(Value):
         return Touched(known[: len(alone)], dict(tested))
 
     def _footprints(self, chunks: Sequence[LowChunk], findings: Findings) -> Footprints:
+        from asyncstate.effects.calls import Templates  # noqa: PLC0415 - where some state touches anything
+        from asyncstate.effects.footprint import Footprints  # noqa: PLC0415
+        from asyncstate.effects.formula import FormulaRule  # noqa: PLC0415
+        from asyncstate.effects.homes import Homes  # noqa: PLC0415
+        from asyncstate.effects.surroundings import Surroundings  # noqa: PLC0415
+
         machine, mode = self.given.machine, self._implicit_order(chunks)
-        sources = SaltSources(self.given.file_client)
-
-        def templates() -> Templates:
-            from asyncstate.effects.calls import Templates  # noqa: PLC0415 - where some state renders one
-
-            return Templates(sources.template_of, usual_syntax=not self.given.opts.get("jinja_env"))
-
-        def surroundings() -> Surroundings:
-            from asyncstate.effects.surroundings import Surroundings  # noqa: PLC0415 - where some state touches it
-
-            return Surroundings(self.given.file_client, self.given.opts, machine.python)
-
-        def homes() -> Homes:
-            from asyncstate.effects.homes import Homes  # noqa: PLC0415 - as above
-
-            return Homes(chunks, machine.home_of)
-
-        def formula() -> FormulaRule:
-            from asyncstate.effects.formula import FormulaRule  # noqa: PLC0415 - as above
-
-            strict, packages = mode == "strict", self._packages(chunks)
-            return FormulaRule(strict=strict, packages=packages, has_account=machine.has_account)
-
+        opts, client = self.given.opts, self.given.file_client
+        sources = SaltSources(client)
+        packages = self._packages(chunks)
         return Footprints(
             self.given.states,
-            formula,
+            FormulaRule(strict=mode == "strict", packages=packages, has_account=machine.has_account),
             findings.warn_at,
             machine.links,
-            surroundings=surroundings,
-            templates=templates,
+            surroundings=Surroundings(client, opts, machine.python),
+            templates=Templates(sources.template_of, usual_syntax=not opts.get("jinja_env")),
             script_of=sources.script_of,
-            homes=homes,
+            homes=Homes(chunks, machine.home_of),
             learned=machine.learned if mode == "learned" else None,
         )
 

@@ -6,13 +6,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from asyncstate.effects.resources import ENTRY, folder_and_marks
+from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from asyncstate.effects.calls import CallsRead
+    from asyncstate.model.chunk import LowChunk
 
+WITHOUT = frozenset({"test"})
+"""The state modules that touch nothing."""
+CONDITIONED = frozenset(CONDITIONS)
+_SAYING = CONDITIONED | {"parallel", "footprint"}
+"""The arguments with which a state of such a module may touch something."""
 _MOST_NAMES = 100_000
 """The maximum of names in a part of a footprint. A list of a module's own class may be endless."""
 
@@ -79,6 +86,11 @@ class Footprint(Value):
 def says_it_itself(args: Mapping[str, Any]) -> bool:
     """Whether the tree says what a state touches, or that it may run beside any other."""
     return args.get("parallel") is True or isinstance(args.get("footprint"), dict)
+
+
+def touches_nothing(chunk: LowChunk) -> bool:
+    """Whether a state certainly touches nothing; it costs next to nothing to ask."""
+    return chunk.state in WITHOUT and _SAYING.isdisjoint(chunk.args)
 
 
 def _reason(declared: Any) -> str:

@@ -11,17 +11,20 @@ links go along. Edges go forward in serial order, so they never form a cycle.
 
 from __future__ import annotations
 
-from functools import cache
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.effects.declared import Footprint, says_it_itself
+from asyncstate.effects.calls import slots_read
+from asyncstate.effects.declared import CONDITIONED, WITHOUT, Footprint, says_it_itself
+from asyncstate.effects.formula import HOLDERS, Touching
+from asyncstate.effects.homes import Homes
+from asyncstate.effects.links import LinkedPaths
 from asyncstate.effects.resources import ENTRY, ENVIRONMENT, PATH, TREE
+from asyncstate.effects.surroundings import RELOADS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.chunk import MOD_FOOTPRINT, SCRIPT, SCRIPTS
 from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
 
     from asyncstate.effects.calls import Templates
     from asyncstate.effects.formula import FormulaRule
-    from asyncstate.effects.homes import Homes
-    from asyncstate.effects.links import LinkedPaths
     from asyncstate.effects.observed import Learned
     from asyncstate.effects.surroundings import Surroundings
     from asyncstate.load.plugin import StateIndex
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 
 _CHUNK = NodeKind.CHUNK
 _GROUP = NodeKind.GROUP
-_CONDITIONS = frozenset(CONDITIONS)
-_WITHOUT = frozenset({"test"})
+_RELOADS = frozenset(RELOADS)
 _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
 
 
@@ -59,36 +59,35 @@ class _Module(Value):
 
 
 class Footprints:
-    """Footprints of chunks. ``formula`` makes the rule that says what they hold of their formulas.
+    """Footprints of chunks. ``formula`` is the rule that says what they hold of their formulas.
 
     ``warn`` is called with a code, a message, a file and a line. ``links`` are the links of this machine, ``homes``
     finds the homes of users. Without ``surroundings`` and ``templates`` a state has only its declared reads.
     ``script_of`` returns path and text of the script that a state runs; without it, and where it returns none, the
-    effects of a script are unknown. ``learned`` says what a state was seen to touch: that replaces guesses. What is
-    made of ``formula``, ``homes``, ``surroundings`` and ``templates`` is made when the first state needs it.
+    effects of a script are unknown. ``learned`` says what a state was seen to touch: that replaces guesses.
     """
 
     def __init__(
         self,
         source: StateIndex,
-        formula: Callable[[], FormulaRule],
+        formula: FormulaRule,
         warn: Callable[[str, str, str, int], None],
         links: RealPaths | None = None,
         *,
-        surroundings: Callable[[], Surroundings] | None = None,
-        templates: Callable[[], Templates] | None = None,
+        surroundings: Surroundings | None = None,
+        templates: Templates | None = None,
         script_of: Callable[[LowChunk], tuple[str, str]] | None = None,
-        homes: Callable[[], Homes] | None = None,
+        homes: Homes | None = None,
         learned: Learned | None = None,
     ) -> None:
         self._source = source
-        self._homes = cache(homes or _usual_homes)
+        self._homes = homes or Homes()
         self._learned = learned
         self._links = links
-        self._surroundings = None if surroundings is None else cache(surroundings)
-        self._templates = None if templates is None else cache(templates)
+        self._surroundings = surroundings
+        self._templates = templates
         self._script_of = script_of
-        self._formula = cache(formula)
+        self._formula = formula
         self._warn = warn
         self._modules: dict[str, _Module] = {}
         self.unknown: dict[int, str] = {}
@@ -100,13 +99,8 @@ class Footprints:
         """
         named = [Footprint()] * len(chunks)
         owns = self._owns(chunks, serial)
-        if self._learned is None and all(own == _NOTHING for own in owns.values()):
-            return named
-        from asyncstate.effects.formula import Touching  # noqa: PLC0415 - some state touches something
-        from asyncstate.effects.links import LinkedPaths  # noqa: PLC0415
-
         held = []
-        home = self._homes().ours()
+        home = self._homes.ours()
         for number in serial:
             touched = owns[number]
             own, tested, in_formula = touched.footprint, touched.tested, touched.in_formula
@@ -116,7 +110,7 @@ class Footprints:
             if in_formula:
                 state = Touching(chunks[number], own.reads, own.writes, own.programs, tested, bool(own.unknown))
                 held.append((number, state))
-        for (number, _), more in zip(held, self._formula().of_all([state for _, state in held]), strict=True):
+        for (number, _), more in zip(held, self._formula.of_all([state for _, state in held]), strict=True):
             if more.reads or more.writes:
                 own = named[number]
                 named[number] = own.replaced(reads=(*own.reads, *more.reads), writes=(*own.writes, *more.writes))
@@ -130,7 +124,7 @@ class Footprints:
         known = [_under_all_names(footprint, paths) for footprint in named]
         _compare_entries(known, lambda number: "" if says_it_itself(chunks[number].args) else chunks[number].state)
         if self._surroundings is not None:
-            self._add_surroundings(self._surroundings(), chunks, known, paths)
+            self._add_surroundings(self._surroundings, chunks, known, paths)
         return known
 
     def _owns(self, chunks: Sequence[LowChunk], serial: Sequence[int]) -> dict[int, _Own]:
@@ -172,7 +166,7 @@ class Footprints:
             return
         for index, chunk in enumerate(chunks):
             if not says_it_itself(chunk.args):
-                declared = not known[index].unknown and (chunk.state in _WITHOUT or self._module(chunk).bundled)
+                declared = not known[index].unknown and (chunk.state in WITHOUT or self._module(chunk).bundled)
                 more = surroundings.reads(chunk, changed, declared=declared)
                 if more:
                     known[index] = known[index].and_reads(paths.all_names(tuple(more)))
@@ -182,28 +176,27 @@ class Footprints:
 
         ``script`` is the text of the script that it runs, "" if that is not known.
         """
-        if says_it_itself(chunk.args):
-            written = {} if chunk.args.get("parallel") is True else chunk.args["footprint"]
-            return _Own(_below_homes(Footprint.of(written).replaced(unknown=""), self._homes()))
+        args = chunk.args
+        if says_it_itself(args):
+            written = {} if args.get("parallel") is True else args["footprint"]
+            return _Own(_below_homes(Footprint.of(written).replaced(unknown=""), self._homes))
         tested = None
-        if not _CONDITIONS.isdisjoint(chunk.args):
+        if not CONDITIONED.isdisjoint(args):
             from asyncstate.effects.conditions import conditions_read  # noqa: PLC0415 - few states have any
 
-            tested = conditions_read(chunk.args)
-        without = chunk.state in _WITHOUT
+            tested = conditions_read(args)
+        without = chunk.state in WITHOUT
         if without and tested is None:
             return _NOTHING
-        from asyncstate.effects.formula import HOLDERS  # noqa: PLC0415 - it touches something
-
         module = self._module(chunk)
         own = Footprint() if without else self._with_arguments(self._declared(module, chunk, script), chunk)
         if tested is not None:
             unknown = "; ".join(filter(None, (own.unknown, tested.unknown)))
             own = own.and_reads(tested.reads).replaced(unknown=unknown, leaves=())  # skipped, it succeeds, too
-        own = _below_homes(own, self._homes())
+        own = _below_homes(own, self._homes)
         if not (without or module.loaded) and self._surroundings is not None:
-            own = own.and_reads(self._surroundings().bringers)
-        holds = self._formula().holds(chunk, unknown=bool(own.unknown))
+            own = own.and_reads(self._surroundings.bringers)
+        holds = self._formula.holds(chunk, unknown=bool(own.unknown))
         if own.unknown and not holds:
             self.unknown[chunk.index] = own.unknown
         # A package may install what a condition tests.
@@ -212,16 +205,14 @@ class Footprints:
 
     def _with_arguments(self, own: Footprint, chunk: LowChunk) -> Footprint:
         """Return what a state touches because of arguments that any state may have."""
-        from asyncstate.effects.calls import slots_read  # noqa: PLC0415 - as above
-        from asyncstate.effects.surroundings import RELOADS  # noqa: PLC0415
-
-        slots = slots_read(chunk.args)
+        args = chunk.args
+        slots = slots_read(args)
         if slots is not None:
             own = own.with_wholes().and_calls(slots)
-        if "template" in chunk.args and self._templates is not None:
-            own = own.and_calls(self._templates().read(chunk))
-        if not RELOADS.keys().isdisjoint(chunk.args) and self._surroundings is not None:
-            reads, writes = self._surroundings().reloads(chunk.args)
+        if "template" in args and self._templates is not None:
+            own = own.and_calls(self._templates.read(chunk))
+        if not _RELOADS.isdisjoint(args) and self._surroundings is not None:
+            reads, writes = self._surroundings.reloads(args)
             own = own.and_reads(reads).replaced(writes=(*own.writes, *writes))
         return own
 
@@ -267,12 +258,6 @@ class Footprints:
 
 
 _NOTHING = _Own(Footprint())
-
-
-def _usual_homes() -> Homes:
-    from asyncstate.effects.homes import Homes  # noqa: PLC0415 - as above
-
-    return Homes()
 
 
 def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:

@@ -46,7 +46,8 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     writes = [f"path:{path}", *_beside(fun, path, low)]
     if fun in _TREES or _is_tree(fun, low):
         writes.append(f"path:{path.rstrip('/')}/**")
-    reads = [] if makes else [f"path:{os.path.dirname(path)}"]
+    folder = os.path.dirname(path)
+    reads = [] if makes else [f"path:{folder}"]
     reads += [
         *_sources(fun, low),
         *(_number_of(each) for each in _resources.accounts(low, ("user", "owner")) if each not in _ALWAYS_THERE),
@@ -66,7 +67,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     }
     if makes:
         footprint["makes"] = makes
-    left = _left(fun, path, low)
+    left = _left(fun, path, folder, low)
     if left:
         footprint["leaves"] = [f"path:{left}"]
     if fun in {"symlink", "hardlink"} and low.get("target"):
@@ -83,13 +84,13 @@ def _number_of(account: str) -> str:
     return f"{account}#id" if account.startswith("user:") else account
 
 
-def _left(fun: str, path: str, low: dict[str, Any]) -> str:
+def _left(fun: str, path: str, folder: str, low: dict[str, Any]) -> str:
     """Return the folder that certainly exists after the success of a state, "" if none does."""
     if not path.startswith("/"):
         return ""
     if fun == "directory":
         return path
-    return os.path.dirname(path) if fun in _FILES and low.get("create", True) is True else ""
+    return folder if fun in _FILES and low.get("create", True) is True else ""
 
 
 def _path(name: str) -> str:

@@ -477,10 +477,6 @@ class Refused:
         return self._modules.get(name)
 
 
-def _maker(name, part):
-    return (lambda: part) if name in {"homes", "surroundings", "templates"} else part
-
-
 def footprints_of(states, said, *, source=None, **parts):
     """The footprints of states, each a function and its arguments, and why some are unknown; modules declare ``said``."""
     chunks = [
@@ -490,9 +486,7 @@ def footprints_of(states, said, *, source=None, **parts):
     modules = {name: each if callable(each) else (lambda low, each=each: each) for name, each in said.items()}
     source = source or FakeStates(footprints=modules, bundled=parts.pop("bundled", True))
     formula = parts.pop("formula", None) or Formula()
-    made = Footprints(
-        source, lambda: formula, Findings().warn_at, **{name: _maker(name, part) for name, part in parts.items()}
-    )
+    made = Footprints(source, formula, Findings().warn_at, **parts)
     return made.of_all(chunks, range(len(chunks))), made.unknown
 
 
@@ -785,7 +779,7 @@ def told(**what):
 
 def of_the_tree():
     """Footprints that know only what the tree says."""
-    return Footprints(FakeStates(), Formula, Findings().warn_at)
+    return Footprints(FakeStates(), Formula(), Findings().warn_at)
 
 
 def test_the_footprints_of_states_are_returned_and_a_state_that_only_makes_is_waited_for():

@@ -46,7 +46,7 @@ def declared(source):
     """The footprint of one call of each bundled state module, by the name of its file."""
     folder = Path(importlib.util.find_spec("asyncstate.states").submodule_search_locations[0])
     names = sorted(info.name for info in pkgutil.iter_modules([str(folder)]) if not info.name.startswith("_"))
-    footprints = Footprints(source, lambda: FormulaRule(strict=False), Findings().warn_at)
+    footprints = Footprints(source, FormulaRule(strict=False), Findings().warn_at)
     return {
         name: astuple(
             footprints.of_all(
