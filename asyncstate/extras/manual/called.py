@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction
 
 _CONDITIONS = ("onlyif", "unless")
+_ASKING = frozenset(_CONDITIONS)
 _OF_A_CALL = ("fun", "args", "get_return")
 _NAME = re.compile(r"\w+\.\w+(?::.*)?")
 _WRITE = "write a command, or - fun: MODULE.FUNCTION"
@@ -29,7 +30,7 @@ _TAKEN_NAMES = frozenset({"name", "fun", "names", "state", "saltenv"})
 
 def malformed_conditions(args: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield argument, problem and next step of each condition that is neither a command nor names a function."""
-    for argument in _CONDITIONS:
+    for argument in _CONDITIONS if not _ASKING.isdisjoint(args) else ():
         given = args.get(argument)
         if given == []:
             yield argument, "is an empty list, which a run refuses", "write a command, or leave it out"
@@ -102,7 +103,7 @@ def _next_step(module: str, near: str, modules: LazyLoader) -> str:
 
 def _called(function: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the functions that a state calls, each with its argument."""
-    for argument in _CONDITIONS:
+    for argument in _CONDITIONS if not _ASKING.isdisjoint(args) else ():
         for entry in _entries(args.get(argument)):
             if isinstance(entry, dict) and _is_name(entry.get("fun")):
                 yield argument, entry["fun"]
@@ -120,7 +121,7 @@ def _called(function: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]
 
 def _calls(function: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Any], dict[Any, Any]]]:
     """Yield argument, function, values and keywords of each call whose function gets all that is written for it."""
-    for argument in _CONDITIONS:
+    for argument in _CONDITIONS if not _ASKING.isdisjoint(args) else ():
         for entry in _entries(args.get(argument)):
             if isinstance(entry, dict) and _is_name(entry.get("fun")) and isinstance(entry.get("args", []), list):
                 keywords = {key: value for key, value in entry.items() if key not in _OF_A_CALL}

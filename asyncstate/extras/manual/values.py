@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.low.arguments import PASSING_ON, writer_of
@@ -126,9 +126,12 @@ def wrong_values(draft: Draft, host: PluginHost, brought: Collection[str] = ()) 
         return
     kinds = kinds_of(name, function.func) if function.module.bundled else {}
     args = {"name": draft.name, **draft.args}
-    of_all = _of_all(draft, function)
+    of_all = _of_all(function, passing_on=draft.state in PASSING_ON or bool(draft.args.get("template")))
     for argument, value in args.items():
-        word = _kind_that_holds(kinds.get(argument) or of_all.get(argument, ""), args)
+        written = kinds.get(argument) or of_all.get(argument)
+        if written is None:
+            continue
+        word = _kind_that_holds(written, args)
         kind = kind_of(word)
         if kind is None or (word == "hash" and not _needs_hash(args, kinds)):
             continue
@@ -184,14 +187,16 @@ def _leads_to(target: Any, name: Any) -> bool:
     return os.path.normpath(os.path.join(os.path.dirname(name), target)) == os.path.normpath(name)
 
 
-def _of_all(draft: Draft, function: LoadedFunction) -> dict[str, str]:
+@lru_cache(maxsize=256)  # an editor loads plugins again and again
+def _of_all(function: LoadedFunction, *, passing_on: bool) -> dict[str, str]:
     """Return the kinds of the arguments of any state that the engine reads, not the function.
 
-    One that takes any keyword gets ``timeout``, too, and may give it to another, or to a template.
+    One that takes any keyword gets ``timeout``, too, and may be ``passing_on`` its keywords to another function, or to
+    a template.
     """
     signature, bundled = function.signature, function.module.bundled
     own = {key for key in _OF_ALL_STATES if not bundled and signature.accepts(key)}
-    if signature.has_kwargs and (not bundled or draft.state in PASSING_ON or draft.args.get("template")):
+    if signature.has_kwargs and (not bundled or passing_on):
         own.add("timeout")
     return {key: kind for key, kind in _OF_ALL_STATES.items() if key not in own}
 
