@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,7 +81,7 @@ class FakeServices(Services):
         path: str = "",
     ) -> Any:
         self.calls.append(("render_data", text, default_renderer, dict(context), saltenv, path))
-        return self.data
+        return copy.deepcopy(self.data)
 
     def match(self, kind: str, target: object, *, minion_id: str | None = None, delimiter: str | None = None) -> bool:
         call = current.get()
