@@ -121,6 +121,7 @@ def test_a_link_of_root_below_a_folder_of_a_user_is_not_followed(home):
         filesystem.read_bytes(f"{home}/moved/f")
 
 
+@pytest.mark.feature("F197")
 @as_root
 def test_a_link_of_root_in_a_folder_of_root_is_followed(tmp_path, way):
     (tmp_path / "real").mkdir()
@@ -131,6 +132,14 @@ def test_a_link_of_root_in_a_folder_of_root_is_followed(tmp_path, way):
     filesystem.replace_content(f"{tmp_path}/link/f", b"new")
     assert (tmp_path / "real" / "f").read_bytes() == b"new"
     assert filesystem.resolved(f"{tmp_path}/link") == f"{tmp_path}/real"
+    assert filesystem.read_bytes(f"{tmp_path}/link/../link//f") == b"new"
+    os.symlink("real/f", tmp_path / "file")
+    os.chown(tmp_path / "file", NOBODY, NOBODY, follow_symlinks=False)
+    assert filesystem.resolved(f"{tmp_path}/file") == f"{tmp_path}/real/f"
+    tmp_path.chmod(0o777)
+    for act, name in ((filesystem.resolved, "file"), (OPERATIONS["replace"], "link/f")):
+        with pytest.raises(PathRefused, match="Refusing to follow"):
+            act(f"{tmp_path}/{name}")
 
 
 @as_root
@@ -305,6 +314,8 @@ def test_errors_are_those_of_the_kernel(tmp_path, way):
             filesystem.stat(f"{tmp_path}/{path}")
         assert caught.value.errno == number
         assert not filesystem.exists(f"{tmp_path}/{path}")
+    with pytest.raises(OSError, match="Too many levels"):
+        filesystem.resolved(f"{tmp_path}/loop")
     with pytest.raises(FileNotFoundError, match=f"{tmp_path}/none/x"):
         filesystem.mkdir(f"{tmp_path}/none/x")
 

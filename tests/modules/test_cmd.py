@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import grp
 import os
 import pwd
 import shutil
@@ -66,26 +65,6 @@ def test_stdin_that_nobody_reads(plugins):
     assert plugins.call("cmd.retcode", "true", stdin="x" * 1_000_000) == 0
 
 
-def test_environment(plugins, monkeypatch):
-    monkeypatch.setenv("INHERITED", "yes")
-    monkeypatch.setenv("NOTIFY_SOCKET", "/run/systemd/notify")
-    command = ["sh", "-c", "echo $INHERITED/$A/$B/$LC_TIME/$NOTIFY_SOCKET"]
-    assert plugins.call("cmd.run", command, env={"A": 1, "B": True}) == "yes/1/True/C/"
-    assert plugins.call("cmd.run", command, env=[{"A": "x"}, {"B": None}]) == "yes/x//C/"
-    assert plugins.call("cmd.run", command, env=["A"]) == "yes///C/"
-    assert plugins.call("cmd.run", command, env={"A": "x"}, clean_env=True) == "/x//C/"
-    assert plugins.call("cmd.run", command, reset_system_locale=False, env={"LC_TIME": "t"}) == "yes///t/"
-
-
-def test_working_directory(plugins, tmp_path):
-    assert plugins.call("cmd.run", "pwd", cwd=str(tmp_path)) == str(tmp_path)
-    assert plugins.call("cmd.run", "pwd") == os.path.expanduser("~")
-    with pytest.raises(CommandExecutionError, match=r"^Specified cwd '/nope' either not absolute or does not exist$"):
-        plugins.call("cmd.run", "pwd", cwd="/nope")
-    with pytest.raises(CommandExecutionError, match="either not absolute"):
-        plugins.call("cmd.run", "pwd", cwd="relative")
-
-
 def test_umask_is_the_childs_own(plugins, tmp_path):
     before = os.umask(0o022)
     try:
@@ -94,32 +73,6 @@ def test_umask_is_the_childs_own(plugins, tmp_path):
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)
-
-
-def test_unknown_program_without_a_shell(plugins):
-    with pytest.raises(CommandExecutionError) as caught:
-        plugins.call("cmd.run_all", "no_such_program x", cwd="/")
-    assert str(caught.value) == (
-        "Unable to run command '['no_such_program', 'x']' with the context '{'cwd': '/', 'shell': False, 'stdout': -1, "
-        "'stderr': -1, 'with_communicate': True, 'timeout': None, 'bg': False, 'close_fds': True}', "
-        "reason: [Errno 2] No such file or directory: 'no_such_program'"
-    )
-
-
-def test_secret_command_is_not_in_the_error(plugins):
-    with pytest.raises(CommandExecutionError, match="Unable to run command 'REDACTED'"):
-        plugins.call("cmd.run", "no_such_program secret", output_loglevel="quiet")
-
-
-def test_unknown_program_in_a_shell(plugins):
-    result = plugins.call("cmd.run_all", "no_such_program", python_shell=True)
-    assert result["retcode"] == 127
-    assert "not found" in result["stderr"]
-
-
-def test_unknown_shell(plugins):
-    with pytest.raises(CommandExecutionError, match=r"^The shell /bin/nosuch is not available$"):
-        plugins.call("cmd.run", "true", shell="/bin/nosuch")
 
 
 @pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
@@ -142,27 +95,11 @@ def test_runas_of_the_running_state(plugins, nobody):
         assert plugins.salt["cmd.run"]("id -u", runas="root") == "0"
 
 
-@pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
-def test_group(plugins):
-    entry = grp.getgrnam("nogroup")
-    assert plugins.call("cmd.run", "id -g", group="nogroup") == str(entry.gr_gid)
-
-
 def test_umask_of_the_running_state(plugins):
     with plugins.calling() as context:
         context.umask = 0o027
         assert plugins.salt["cmd.shell"]("umask") == "0027"
         assert plugins.salt["cmd.shell"]("umask", umask="022") == "0022"
-
-
-def test_timeout(plugins):
-    result = plugins.call("cmd.run_all", "echo begun; sleep 600", python_shell=True, timeout=0.2)
-    assert result.pop("pid") > 0
-    assert result == {
-        "stdout": "echo begun; sleep 600 : Timed out after 0.2 seconds",
-        "stderr": "",
-        "retcode": 1,
-    }
 
 
 def test_timeout_ends_the_whole_group(plugins, tmp_path):
@@ -346,22 +283,6 @@ def test_a_script_of_roots_is_not_in_a_users_folder(plugins, tmp_path):
     plugins.salt_file("go.sh", "#!/bin/sh\ndirname $0\n")
     os.chown(tmp_path, 65534, -1)
     assert plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"] != str(tmp_path)
-
-
-def test_which(plugins, tmp_path, monkeypatch):
-    tool = tmp_path / "tool"
-    tool.write_text("")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert plugins.call("cmd.which", "tool") is None
-    tool.chmod(0o755)
-    assert plugins.call("cmd.which", "tool") == str(tool)
-    assert plugins.call("cmd.which", str(tool)) == str(tool)
-    assert plugins.call("cmd.which", "sh") in {"/bin/sh", "/usr/bin/sh"}
-    assert plugins.call("cmd.which", "") is None
-    assert plugins.call("cmd.has_exec", "tool") is True
-    assert plugins.call("cmd.has_exec", "no_such_tool") is False
-    assert plugins.call("cmd.which_bin", ["no_such_tool", "tool"]) == str(tool)
-    assert plugins.call("cmd.which_bin", "no_such_tool") is None
 
 
 @pytest.mark.skipif(shutil.which("chroot") is None, reason="a user's PATH need not have chroot")

@@ -18,11 +18,7 @@ from asyncstate.prefetch import Prefetched
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "cp")
-    harness.services.renderers["mako"] = lambda text, context: f"mako:{text.format(**context)}"
     harness.salt_file("a/f.txt", "text")
-    harness.salt_file("a/sub/g.conf", "conf")
-    harness.salt_file("s.sls", "x: test.nop")
-    harness.salt_file("f.txt", "dev", saltenv="dev")
     return harness
 
 
@@ -33,37 +29,6 @@ def web():
         yield server
 
 
-def root(plugins, name):
-    return str(plugins.tmp_path / "file_roots" / "base" / name)
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [("salt://a/f.txt", "a/f.txt"), ("salt://|a/f.txt", "a/f.txt"), ("salt://f.txt?saltenv=dev", "../dev/f.txt")],
-)
-def test_cache_file_of_the_tree(plugins, url, name):
-    found = plugins.call("cp.cache_file", url)
-    assert os.path.samefile(found, root(plugins, name))
-
-
-def test_cache_file_of_this_machine(plugins, tmp_path):
-    (tmp_path / "x").write_text("x")
-    assert plugins.call("cp.cache_file", f"{tmp_path}/x") == f"{tmp_path}/x"
-    assert plugins.call("cp.cache_file", f"file://{tmp_path}/x") == f"{tmp_path}/x"
-    assert plugins.call("cp.cache_local_file", f"{tmp_path}/x") == f"{tmp_path}/x"
-    assert plugins.call("cp.cache_local_file", "/nope") == ""
-    with pytest.raises(CommandExecutionError, match="Path 'x/y' is not absolute"):
-        plugins.call("cp.cache_file", "x/y")
-
-
-def test_several_files(plugins):
-    assert plugins.call("cp.cache_files", ["salt://a/f.txt", "salt://gone"]) == [root(plugins, "a/f.txt"), False]
-    assert plugins.call("cp.cache_dir", "salt://a/") == [root(plugins, "a/f.txt"), root(plugins, "a/sub/g.conf")]
-    assert plugins.call("cp.cache_dir", "salt://a", include_pat="*.txt") == [root(plugins, "a/f.txt")]
-    assert plugins.call("cp.cache_dir", "salt://a", exclude_pat="E@^sub/") == [root(plugins, "a/f.txt")]
-    assert len(plugins.call("cp.cache_master")) == 3
-
-
 def test_get_file_renders_its_paths(plugins, tmp_path):
     seen = []
     plugins.services.renderers["seen"] = lambda text, context: seen.append(context) or text
@@ -71,47 +36,18 @@ def test_get_file_renders_its_paths(plugins, tmp_path):
     assert seen == [{"extra": 1}, {"extra": 1}]
 
 
-def test_get_template(plugins, tmp_path):
-    plugins.salt_file("t", "{{ who }} {{ extra }}")
-    dest = tmp_path / "out"
-    dest.write_text("old")
-    dest.chmod(0o640)
-    arguments = {"context": {"who": "me"}, "extra": 1}
-    assert plugins.call("cp.get_template", "salt://t", str(dest), **arguments) == str(dest)
-    assert dest.read_text() == "me 1"
-    assert dest.stat().st_mode & 0o777 == 0o640
+def test_another_renderer(plugins):
+    plugins.services.renderers["mako"] = lambda text, context: f"mako:{text.format(**context)}"
     plugins.salt_file("m", "{who}")
-    cached = plugins.call("cp.get_template", "salt://m", "", "mako", **arguments)
+    cached = plugins.call("cp.get_template", "salt://m", "", "mako", context={"who": "me"}, extra=1)
     assert Path(cached).read_text() == "mako:me"
-    assert cached.startswith(str(tmp_path / "cache/extrn_files/base"))
-    assert plugins.call("cp.get_template", "salt://gone", str(dest)) == ""
-    assert plugins.call("cp.get_template", "salt://t", str(tmp_path / "no/dir"), **arguments) == ""
 
 
-def test_listings(plugins):
+def test_another_environment(plugins):
+    path = plugins.salt_file("f.txt", "dev", saltenv="dev")
+    assert plugins.call("cp.cache_file", "salt://f.txt?saltenv=dev") == str(path)
     assert plugins.call("cp.envs") == ["base", "dev"]
-    assert plugins.call("cp.list_states") == ["s"]
-    assert plugins.call("cp.list_master") == ["a/f.txt", "a/sub/g.conf", "s.sls"]
-    assert plugins.call("cp.list_master", prefix="a/sub") == ["a/sub/g.conf"]
-    assert plugins.call("cp.list_master_dirs") == ["a", "a/sub"]
     assert plugins.call("cp.list_master", saltenv="dev") == ["f.txt"]
-
-
-def test_what_is_known_of_a_file(plugins):
-    assert plugins.call("cp.hash_file", "salt://a/f.txt") == {
-        "hsum": hashlib.sha256(b"text").hexdigest(),
-        "hash_type": "sha256",
-    }
-    assert plugins.call("cp.hash_file", "salt://gone") == ""
-    assert plugins.call("cp.hash_file", "/nope") == {}
-    os.chmod(root(plugins, "a/f.txt"), 0o640)
-    assert plugins.call("cp.stat_file", "salt://a/f.txt") == "0640"
-    assert plugins.call("cp.stat_file", "salt://a/f.txt", octal=False) == 0o100640
-    assert plugins.call("cp.stat_file", "salt://gone") is None
-    assert plugins.call("cp.is_cached", "salt://a/f.txt") == root(plugins, "a/f.txt")
-    assert plugins.call("cp.is_cached", "salt://gone") == ""
-    assert plugins.call("cp.is_cached", root(plugins, "a/f.txt")) == ""
-    assert plugins.call("cp.cache_dest", "/some/path") == "/some/path"
 
 
 def test_download_is_cached_for_the_run(plugins, web, tmp_path):
@@ -145,7 +81,7 @@ def test_get_url(plugins, web, tmp_path):
     assert (tmp_path / "file.txt").read_text() == "from the web"
     assert plugins.call("cp.get_url", url, f"{tmp_path}/no/dir") == ""
     assert plugins.call("cp.get_url", f"{web.url}/file.txt").endswith("/file.txt")
-    assert plugins.call("cp.get_url", "salt://a/f.txt") == root(plugins, "a/f.txt")
+    assert plugins.call("cp.get_url", "salt://a/f.txt") == plugins.file_client.find("a/f.txt")
     assert plugins.call("cp.get_url", "salt://a/f.txt", dest=None) == "text"
     assert plugins.call("cp.get_url", "salt://gone") is False
 
@@ -157,20 +93,6 @@ def test_password_is_sent_and_never_shown(plugins, web):
     assert "HTTP 404: Not Found" in str(caught.value)
     assert "hush" not in str(caught.value)
     assert web.requests[0][2]["Authorization"] == "Basic dXNlcjpodXNo"
-
-
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("http://127.0.0.1:1/x", r"Error: \[Errno 111\] Connection refused reading /x"),
-        ("ftp://host/x", "Fetching ftp:// URLs is not supported"),
-        ("http://host/../../../etc/passwd", "Invalid path"),
-    ],
-)
-def test_downloads_that_fail(plugins, url, message, tmp_path):
-    with pytest.raises(CommandExecutionError, match=message):
-        plugins.call("cp.cache_file", url)
-    assert [name for _, _, names in os.walk(tmp_path / "cache") for name in names] == []
 
 
 @pytest.fixture

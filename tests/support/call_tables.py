@@ -21,19 +21,26 @@ programs   answers of the programs by the beginning of the command, of which the
            that it ``raises``; or a list of those, one after the other. Others say nothing and succeed.
 salt       what functions of other modules return; if it is a dict, by their first argument
 python     likewise functions of Python that look at this machine
+           ``{attributes: …}`` is an object that has them
 env        variables of the environment
+needs      ``root``, or programs of this machine, without which the case is skipped
 """
 
 from __future__ import annotations
 
 import copy
 import importlib
+import json
 import logging
+import os
 import re
 import shlex
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from record_state_rows import cleaned
 from state_tables import difference, essence, lay_out, placed, prepare, seen, table_cases
 
@@ -42,12 +49,11 @@ from asyncstate.errors import AsyncStateError, CommandExecutionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
     from plugin_harness import PluginHarness
 
 TABLES = Path(__file__).parents[1] / "modules" / "calls"
 SAID = ("gives", "raises", "has", "runs", "logs", "services", "salt", "turns", "shares", "row")
-OWN = {"programs", "asks", "salt", "python", "env"}
+OWN = {"programs", "asks", "salt", "python", "env", "needs"}
 
 
 def cases() -> dict[str, dict[str, Any]]:
@@ -57,6 +63,9 @@ def cases() -> dict[str, dict[str, Any]]:
 
 def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]) -> dict[str, Any]:
     """Make the calls of a case; return them with what they gave, and what became of the system."""
+    for need in case.get("needs", []):
+        if os.geteuid() if need == "root" else not shutil.which(need):
+            pytest.skip(f"needs {need}")
     plugins, fake, root = prepare(tmp_path, monkeypatch, case)
     own = {key: placed(copy.deepcopy(case.get(key, {})), root) for key in OWN}
     counts = "programs" in case or any("runs" in call for call in case["calls"])
@@ -65,7 +74,8 @@ def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
     asked: list[Any] = []
     plugins.salt.update({name: returning(value, name, asked) for name, value in own["salt"].items()})
     for name, value in own["python"].items():
-        monkeypatch.setattr(name, returning(value))
+        is_object = isinstance(value, dict) and value.keys() == {"attributes"}
+        monkeypatch.setattr(name, returning(SimpleNamespace(**value["attributes"]) if is_object else value))
     for name, value in own["env"].items():
         monkeypatch.setenv(name, value)
     before = seen(root, fake)
@@ -188,7 +198,7 @@ def answered(plugins: PluginHarness, programs: Programs | None, call: dict[str, 
                 asked["gives"] = importlib.import_module(f"asyncstate.modules.{arguments[0]}").__virtual__()
         else:
             value = plugins.call(function, *arguments, **options)
-            gives = copy.deepcopy(plain(value))
+            gives = json.loads(json.dumps(plain(value)))
             asked |= {"has": part_of(call["has"], gives)} if "has" in call else {"gives": gives}
     except AsyncStateError as error:
         asked["raises"] = str(error)
