@@ -68,14 +68,6 @@ def test_error_of_the_server(plugins, web):
     }
 
 
-def test_no_server(plugins):
-    with pytest.raises(CommandExecutionError, match=r"Error reading http://127\.0\.0\.1:1/: "):
-        plugins.call("http.query", "http://127.0.0.1:1/", backend="requests")
-    assert plugins.call("http.query", "http://127.0.0.1:1/", status=True) == {
-        "status": 0,
-        "error": "[Errno 111] Connection refused",
-    }
-    assert "refused" in plugins.call("http.query", "http://127.0.0.1:1/", raise_error=False)["error"]
 
 
 @pytest.mark.parametrize(
@@ -91,9 +83,6 @@ def test_bad_arguments(plugins, web, path, arguments, message):
         plugins.call("http.query", web.url + path, **arguments)
 
 
-def test_only_web_urls(plugins):
-    with pytest.raises(CommandExecutionError, match="Only http and https"):
-        plugins.call("http.query", "file:///etc/passwd")
 
 
 def test_wait_for_successful_query(plugins, web):

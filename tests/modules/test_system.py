@@ -33,9 +33,3 @@ def test_names(plugins):
     assert isinstance(plugins.call("system.get_reboot_required_witnessed"), bool)
 
 
-def test_shutting_down(plugins):
-    seen = []
-    plugins.salt["cmd.run"] = lambda argv: seen.append(argv) or ""
-    plugins.call("system.reboot")
-    plugins.call("system.shutdown", 5)
-    assert seen == [["shutdown", "-r", "now"], ["shutdown", "-h", "5"]]

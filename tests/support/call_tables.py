@@ -16,7 +16,7 @@ row             result, changes and comment of a state, whose arguments are a di
 ``virtual: [MODULE]`` asks a module whether it loads. Before a call, ``files`` (``~`` removes one), ``opts``, ``grains`` and
 ``programs`` of the case may become others. The rest is as in support/state_tables.py, with:
 
-programs   answers of the programs by the beginning of the command, of which the last one counts: a text; a dict of
+programs   answers of the programs by the first words of the command, of which the last ones count: a text; a dict of
            ``retcode``, ``stdout``, ``stderr``, with ``files`` that it makes and what programs say ``then``, or an error
            that it ``raises``; or a list of those, one after the other. Others say nothing and succeed.
 salt       what functions of other modules return; if it is a dict, by their first argument
@@ -103,7 +103,7 @@ class Programs:
 
     def __init__(self, plugins: PluginHarness, root: Path, answers: dict[str, Any], asks: list[str]) -> None:
         self.answers, self.ran, self._root = answers, [], root
-        self._asks = [f"{start}…" for start in asks]
+        self._asks = asks
         plugins.salt |= {
             "cmd.run_all": self._run_all,
             "cmd.run": lambda command, **options: self._run_all(command, **options)["stdout"],
@@ -116,9 +116,9 @@ class Programs:
     def _run_all(self, command: str | list[str], stdin: str | None = None, **options: Any) -> dict[str, Any]:
         line = command if isinstance(command, str) else shlex.join(command)
         line += f" <<< {' '.join(stdin.split())}" if stdin else ""
-        if not any(is_like(start, line) for start in self._asks):
+        if not any(begins(line, start) for start in self._asks):
             self.ran.append({"command": line, **options})
-        answer = next((each for start, each in reversed(self.answers.items()) if is_like(f"{start}…", line)), {})
+        answer = next((each for start, each in reversed(self.answers.items()) if begins(line, start)), {})
         if isinstance(answer, list):
             answer = answer.pop(0) if len(answer) > 1 else answer[0]
         if not isinstance(answer, dict):
@@ -270,6 +270,11 @@ def like(wanted: Any, found: Any) -> Any:
     if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
         return [like(*both) for both in zip(wanted, found, strict=True)]
     return wanted
+
+
+def begins(line: str, start: str) -> bool:
+    """Say whether a command begins with the words of the table."""
+    return is_like(start, line) or is_like(f"{start} …", line)
 
 
 def is_like(wanted: str, found: str) -> bool:
