@@ -7,19 +7,20 @@ from asyncstate.modules.aptpkg._foresight import Offer, Shop, System, facts, for
 from hypothesis import given
 from hypothesis import strategies as st
 from plugin_harness import PluginHarness
+from tables import beside
 
 from asyncstate.errors import CommandExecutionError
 
 OLD = {"shell": "1"}
 
 
-def fields(name, **given):
-    return {"Package": name, "Version": "2", **{key.replace("_", "-"): value for key, value in given.items()}}
+def fields(name, given):
+    return {"Package": name, "Version": "2", **given}
 
 
 def shares(offers, orders, *, installed=OLD, provided=(), recommends=True):
     """Return the names that each order brings; ``offers`` has the fields of each package."""
-    offers = {name: fields(name, **given) for name, given in offers.items()}
+    offers = {name: fields(name, given) for name, given in offers.items()}
 
     def ask(names):
         provided = {each: given.get("Provides", "").replace(",", " ").split() for each, given in offers.items()}
@@ -32,57 +33,9 @@ def shares(offers, orders, *, installed=OLD, provided=(), recommends=True):
     return ["".join(sorted(share)) for share in found]
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "others", "found"),
-    [
-        ({}, {}, {}, ["a", "b"]),
-        ({}, {"Depends": "d (>= 1), shell"}, {"d": {}}, ["a", "bd"]),
-        ({"Pre_Depends": "d:any"}, {"Depends": "d"}, {"d": {}}, ["ad", "b"]),
-        ({"Recommends": "d"}, {}, {"d": {"Depends": "e"}, "e": {}}, ["ade", "b"]),
-        ({"Recommends": "gone, d"}, {}, {"d": {}}, ["ad", "b"]),
-        ({"Depends": "gone"}, {}, {}, []),
-        ({}, {"Depends": "gone | d"}, {"d": {}}, ["a", "bd"]),
-        ({"Depends": "b"}, {}, {}, ["ab", ""]),
-        ({"Depends": "d (>= 3) | e"}, {}, {"d": {}, "e": {}}, ["ae", "b"]),
-        ({"Depends": "d | shell"}, {}, {"d": {}}, ["a", "b"]),
-        ({"Depends": "shell (>= 2)"}, {}, {"shell": {}}, []),
-        ({}, {"Recommends": "shell (>= 2)"}, {"shell": {}}, ["a"]),
-        ({"Depends": "d | b"}, {}, {"d": {}}, ["ad"]),
-        ({}, {"Depends": "d | a"}, {"d": {}}, ["a", "b"]),
-        ({"Depends": "d | e, e"}, {}, {"d": {}, "e": {}}, []),
-        ({"Depends": "d | v"}, {"Provides": "v"}, {"d": {"Provides": "v"}}, ["ad"]),
-        ({"Depends": "v"}, {}, {"d": {"Provides": "v"}}, ["ad", "b"]),
-        ({"Depends": "v"}, {}, {"d": {"Provides": "v"}, "e": {"Provides": "v"}}, []),
-        ({"Depends": "v (>= 2)"}, {}, {"d": {"Provides": "v"}}, []),
-        ({"Provides": "v"}, {"Depends": "v"}, {"d": {"Provides": "v"}}, ["a", "b"]),
-        ({"Provides": "v (= 3)"}, {"Depends": "v (>= 2)"}, {"d": {"Provides": "v"}}, ["a", "b"]),
-        ({}, {"Depends": "there, there-2 (>= 2)"}, {}, ["a", "b"]),
-    ],
-)
-def test_who_brings_what(a, b, others, found):
-    assert shares({"a": a, "b": b, **others}, ["a", "b"], provided=["there, there-2 (= 2.1)"]) == found
-
-
-def test_what_ends_the_answer():
-    assert shares({"a": {}, "b": {}}, ["a", "x", "b"]) == ["a"]
-    assert shares({"a": {}, "b": {}}, ["a", {"b": "2"}]) == ["a", "b"]
-    assert shares({"a": {}, "b": {}}, ["a", {"b": "1"}]) == ["a"]
-    assert shares({"a": {}, "b": {}}, ["b", {"shell": "1"}, {"shell": "2"}]) == ["b", ""]
-
-
-def test_what_is_asked_for_comes_first():
-    mail = {"exim": {"Provides": "mta"}, "postfix": {"Provides": "mta"}, "cron": {"Recommends": "exim | mta"}}
-    assert shares(mail, [{"cron": None, "postfix": None}]) == ["cronpostfix"]
-    assert shares(mail, [{"cron": None}, {"postfix": None}]) == ["cronexim"]
-    assert shares(mail, [{"cron": None}, {"exim": None}]) == ["cronexim", ""]
-
-
-@pytest.mark.parametrize("later", [{"Provides": "clock"}, {"Provides": "clock", "Conflicts": "d"}])
-def test_what_a_later_order_asks_for_and_would_do_for_an_earlier_one_ends_the_answer(later):
-    offers = {"a": {"Recommends": "d | clock"}, "b": {}, "c": later, "d": {"Provides": "clock"}}
-    assert shares(offers, ["a", "b", "c"]) == ["ad", "b"]
-    assert shares(offers, ["a", "b", "d"]) == ["ad", "b", ""]
-    assert shares(offers, ["c", "a", "b"]) == ["c", "a", "b"]
+@pytest.mark.parametrize("row", beside(__file__))
+def test_who_brings_what(row):
+    assert shares(row["offers"], row["orders"], provided=["there, there-2 (= 2.1)"]) == row["brings"]
 
 
 def test_recommended_packages_only_where_they_are_installed():

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextvars
 import hashlib
-import os
 import threading
 from pathlib import Path
 
@@ -48,42 +47,6 @@ def test_another_environment(plugins):
     assert plugins.call("cp.cache_file", "salt://f.txt?saltenv=dev") == str(path)
     assert plugins.call("cp.envs") == ["base", "dev"]
     assert plugins.call("cp.list_master", saltenv="dev") == ["f.txt"]
-
-
-def test_download_is_cached_for_the_run(plugins, web, tmp_path):
-    url = f"{web.url}/file.txt"
-    path = plugins.call("cp.cache_file", url)
-    port = web.url.rpartition(":")[2]
-    assert path == str(tmp_path / f"cache/extrn_files/base/127.0.0.1{port}/file.txt")
-    assert plugins.call("cp.cache_file", url) == path
-    assert plugins.call("cp.is_cached", url) == path
-    assert plugins.call("cp.list_minion") == [path]
-    assert len(web.requests) == 1
-    assert sorted(os.listdir(os.path.dirname(path))) == ["file.txt"]
-
-
-def test_download_is_spared_by_a_hash(plugins, web):
-    url = f"{web.url}/file.txt"
-    plugins.call("cp.cache_file", url)
-    plugins.context.clear()
-    digest = hashlib.sha256(b"from the web").hexdigest()
-    plugins.call("cp.cache_file", url, source_hash=f"sha256={digest}")
-    assert len(web.requests) == 1
-    plugins.context.clear()
-    plugins.call("cp.cache_file", url, source_hash="0" * 64)
-    assert len(web.requests) == 2
-
-
-def test_get_url(plugins, web, tmp_path):
-    url = f"{web.url}/file.txt"
-    assert plugins.call("cp.get_url", url, dest=None) == "from the web"
-    assert plugins.call("cp.get_url", url, f"{tmp_path}/") == str(tmp_path / "file.txt")
-    assert (tmp_path / "file.txt").read_text() == "from the web"
-    assert plugins.call("cp.get_url", url, f"{tmp_path}/no/dir") == ""
-    assert plugins.call("cp.get_url", f"{web.url}/file.txt").endswith("/file.txt")
-    assert plugins.call("cp.get_url", "salt://a/f.txt") == plugins.file_client.find("a/f.txt")
-    assert plugins.call("cp.get_url", "salt://a/f.txt", dest=None) == "text"
-    assert plugins.call("cp.get_url", "salt://gone") is False
 
 
 def test_password_is_sent_and_never_shown(plugins, web):

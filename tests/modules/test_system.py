@@ -31,5 +31,3 @@ def test_names(plugins):
     assert plugins.call("system.get_computer_name") == socket.gethostname()
     assert isinstance(plugins.call("system.get_computer_desc"), (str, bool))
     assert isinstance(plugins.call("system.get_reboot_required_witnessed"), bool)
-
-

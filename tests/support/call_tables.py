@@ -8,13 +8,14 @@ runs            the commands that it ran, as a shell reads them, with what they 
                 and some of the options that it was run with. Commands that the case has in ``asks`` are left out.
 logs            levels and texts of what it logged
 services        what it asked of the runtime
+requests        those that the server of ``web`` got: method and path; a dict has a ``request`` and some ``headers`` or a ``body``
 salt            the functions of ``salt`` that it called, with their arguments
 turns           what it made of its arguments, if it changed them
 shares          whether its value has an argument in it, so that what is done to the one is done to the other
 row             result, changes and comment of a state, whose arguments are a dict (``test: true`` for a dry run)
 
 ``virtual: [MODULE]`` asks a module whether it loads. Before a call, ``files`` (``~`` removes one), ``opts``, ``grains`` and
-``programs`` of the case may become others. The rest is as in support/state_tables.py, with:
+``programs`` of the case may become others, and ``context: {}`` empties ``__context__``. The rest is as in support/state_tables.py, with:
 
 programs   answers of the programs by the first words of the command, of which the last ones count: a text; a dict of
            ``retcode``, ``stdout``, ``stderr``, with ``files`` that it makes and what programs say ``then``, or an error
@@ -23,6 +24,7 @@ salt       what functions of other modules return; if it is a dict, by their fir
 python     likewise functions of Python that look at this machine
            ``{attributes: …}`` is an object that has them
 env        variables of the environment
+web        the pages of a server, whose URL is ``{web}``: a text, or a dict of ``status``, ``headers`` and ``body``
 needs      ``root``, or programs of this machine, without which the case is skipped
 """
 
@@ -36,13 +38,16 @@ import os
 import re
 import shlex
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from record_state_rows import cleaned
+from recording import filled
 from state_tables import difference, essence, lay_out, placed, prepare, seen, table_cases
+from web_server import WebServer, web_server
 
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
@@ -52,8 +57,8 @@ if TYPE_CHECKING:
     from plugin_harness import PluginHarness
 
 TABLES = Path(__file__).parents[1] / "modules" / "calls"
-SAID = ("gives", "raises", "has", "runs", "logs", "services", "salt", "turns", "shares", "row")
-OWN = {"programs", "asks", "salt", "python", "env", "needs"}
+SAID = ("gives", "raises", "has", "runs", "logs", "services", "salt", "requests", "turns", "shares", "row")
+OWN = {"programs", "asks", "salt", "python", "env", "needs", "web"}
 
 
 def cases() -> dict[str, dict[str, Any]]:
@@ -66,8 +71,19 @@ def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
     for need in case.get("needs", []):
         if os.geteuid() if need == "root" else not shutil.which(need):
             pytest.skip(f"needs {need}")
+    with web_server() if "web" in case else nullcontext(WebServer("{web}")) as web:
+        for path, page in case.get("web", {}).items():
+            whole = {"status": 200, "headers": {}, **(page if isinstance(page, dict) else {"body": page})}
+            web.pages[path] = (whole["status"], whole["headers"], whole["body"].encode())
+        made, *changes = played(tmp_path, monkeypatch, filled(case, {"{web}": web.url}), web)
+    found = {"calls": made, "after": changes[0], "machine after": changes[1]}
+    return cleaned(cleaned(found, tmp_path / "root"), web.url, "{web}")
+
+
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any], web: WebServer) -> tuple[Any, ...]:
+    """Make the calls of a case; return them with what they gave, and the changes of files and of what is faked."""
     plugins, fake, root = prepare(tmp_path, monkeypatch, case)
-    own = {key: placed(copy.deepcopy(case.get(key, {})), root) for key in OWN}
+    own = {key: placed(copy.deepcopy(case.get(key, {})), root) for key in OWN - {"web"}}
     counts = "programs" in case or any("runs" in call for call in case["calls"])
     programs = Programs(plugins, root, own["programs"], own["asks"]) if counts else None
     log = Log(monkeypatch) if any("logs" in call for call in case["calls"]) else None
@@ -83,19 +99,25 @@ def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
     for each in case["calls"]:
         call = placed(copy.deepcopy(each), root)
         change(plugins, programs, root, call)
-        asked.clear()
-        said = (
-            answered(plugins, programs, call)
-            | (log.lines() if log else {})
-            | ({"salt": asked} if "salt" in call else {})
-        )
-        made.append(cleaned(said, root))
+        asked.clear(), web.requests.clear()
+        said = answered(plugins, programs, call) | (log.lines() if log else {})
+        if "salt" in call:
+            said["salt"] = copy.deepcopy(asked)
+        if "requests" in call:
+            said["requests"] = requested(call["requests"], web)
+        made.append(said)
     after = seen(root, fake)
-    return {
-        "calls": made,
-        "after": cleaned(difference(before[0], after[0], deep=False), root),
-        "machine after": cleaned(difference(before[1], after[1]), root),
-    }
+    return made, difference(before[0], after[0], deep=False), difference(before[1], after[1])
+
+
+def requested(wanted: list[Any], web: WebServer) -> list[Any]:
+    """Return the requests that a server got: method and path, and what else of each the table tells of."""
+    found: list[Any] = []
+    for number, (method, path, headers, body) in enumerate(web.requests):
+        whole = {"request": f"{method} {path}", "headers": headers, "body": body.decode(errors="backslashreplace")}
+        want = wanted[number] if number < len(wanted) else ""
+        found.append(part_of(want, whole) if isinstance(want, dict) else whole["request"])
+    return found
 
 
 class Programs:
@@ -168,6 +190,8 @@ def returning(value: Any, name: str = "", asked: list[Any] | None = None) -> Cal
 def change(plugins: PluginHarness, programs: Programs | None, root: Path, call: dict[str, Any]) -> None:
     """Make of the system what it is before a call."""
     plugins.opts.update(call.pop("opts", {}))
+    if "context" in call:
+        plugins.context.clear()
     plugins.grains.update(call.pop("grains", {}))
     if programs:
         programs.say(call.pop("programs", {}))
@@ -258,7 +282,7 @@ def expected(case: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     return {"calls": calls, **{name: case.get(name, {}) for name in ("after", "machine after")}}
 
 
-BEFORE = {"files", "opts", "grains", "programs"}
+BEFORE = {"files", "opts", "grains", "programs", "context"}
 
 
 def like(wanted: Any, found: Any) -> Any:

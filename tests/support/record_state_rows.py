@@ -20,9 +20,9 @@ CASES = Path(__file__).parents[1] / "recorded" / "state_rows"
 ROOT = Path("/tmp/state-rows")
 
 
-def cleaned(value, root):
+def cleaned(value, root, mark="{root}"):
     """Put ``{root}`` in place of the scratch folder, everywhere in a row."""
-    return json.loads(json.dumps(value).replace(str(root), "{root}"))
+    return json.loads(json.dumps(value).replace(str(root), mark))
 
 
 def lay_out(case, root):
