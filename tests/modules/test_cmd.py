@@ -3,7 +3,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
-import shutil
 import signal
 import threading
 import time
@@ -14,7 +13,7 @@ from plugin_harness import PluginHarness
 
 from asyncstate.dunders.context import CancelToken
 from asyncstate.errors import CommandExecutionError, RunCancelled
-from asyncstate.process import child, ending
+from asyncstate.process import child
 
 ROOT = os.geteuid() == 0
 
@@ -65,28 +64,6 @@ def test_stdin_that_nobody_reads(plugins):
     assert plugins.call("cmd.retcode", "true", stdin="x" * 1_000_000) == 0
 
 
-def test_umask_is_the_childs_own(plugins, tmp_path):
-    before = os.umask(0o022)
-    try:
-        plugins.call("cmd.run", f"touch {tmp_path}/f", umask="077")
-        assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
-        assert os.umask(0o022) == 0o022
-    finally:
-        os.umask(before)
-
-
-@pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
-def test_runas(plugins, nobody):
-    shown = plugins.call("cmd.run", "id -u; id -g; id -G; echo $USER $HOME", runas="nobody", python_shell=True)
-    groups = " ".join(map(str, os.getgrouplist("nobody", nobody.pw_gid)))
-    assert shown.splitlines() == [
-        str(nobody.pw_uid),
-        str(nobody.pw_gid),
-        groups,
-        f"nobody {nobody.pw_dir}",
-    ]
-
-
 @pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
 def test_runas_of_the_running_state(plugins, nobody):
     with plugins.calling() as context:
@@ -100,22 +77,6 @@ def test_umask_of_the_running_state(plugins):
         context.umask = 0o027
         assert plugins.salt["cmd.shell"]("umask") == "0027"
         assert plugins.salt["cmd.shell"]("umask", umask="022") == "0022"
-
-
-def test_timeout_ends_the_whole_group(plugins, tmp_path):
-    pid = tmp_path / "pid"
-    command = f"sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; wait"
-    for seconds in (0.3, 3, 30):  # until the shell has come to its sleep before it was ended
-        plugins.call("cmd.run", command, python_shell=True, timeout=seconds, shell="/bin/sh")
-        if pid.exists():
-            break
-    wait_until(lambda: not alive(int(pid.read_text())))
-
-
-def test_timeout_kills_what_ignores_term(plugins, monkeypatch):
-    monkeypatch.setattr(ending, "GRACE", 0.2)
-    result = plugins.call("cmd.run_all", "trap '' TERM; sleep 30 & wait", python_shell=True, timeout=0.2)
-    assert "Timed out after" in result["stdout"]
 
 
 def test_cancelled_run(plugins, tmp_path):
@@ -132,16 +93,6 @@ def test_cancelled_run(plugins, tmp_path):
         plugins.salt["cmd.run"](f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 600", python_shell=True)
     assert not alive(int(pid.read_text()))
     canceller.join()
-
-
-def test_cancelled_run_kills_what_ignores_term(plugins, monkeypatch):
-    monkeypatch.setattr(ending, "GRACE", 0.1)
-    token = CancelToken()
-    timer = threading.Timer(0.2, token.cancel, ["timeout"])
-    timer.start()
-    with plugins.calling(cancel=token), pytest.raises(RunCancelled):
-        plugins.salt["cmd.run"]("trap '' TERM; while :; do sleep 1; done", python_shell=True)
-    timer.join()
 
 
 def test_cancelled_before_it_began(plugins):
@@ -217,16 +168,6 @@ def test_two_runs_do_not_share_a_working_directory_or_umask(plugins, tmp_path):
     assert outputs == {name: f"{tmp_path / name}\n{name}" for name in ("0027", "0077")}
 
 
-def test_script(plugins):
-    plugins.salt_file("go.sh", "#!/bin/sh\necho $0 $1-$2\nexit 3\n")
-    result = plugins.call("cmd.script", "salt://go.sh", args="a 'b c'")
-    assert (result["retcode"], result["stderr"]) == (3, "")
-    path, _, words = result["stdout"].partition(" ")
-    assert words == "a-b c"
-    assert path.endswith(".sh")
-    assert not os.path.exists(path)
-
-
 def test_script_template(plugins, tmp_path):
     plugins.salt_file("go.sh", "ignored")
     seen = {}
@@ -240,13 +181,6 @@ def test_script_template(plugins, tmp_path):
     result = plugins.call("cmd.script", "salt://go.sh", template="jinja", context={"a": 1}, cwd=str(tmp_path))
     assert result["stdout"] == "rendered"
     assert seen == {"context": {"a": 1}, "template": "jinja", "saltenv": "base"}
-
-
-@pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
-def test_script_runas(plugins):
-    plugins.salt_file("go.sh", "#!/bin/sh\nid -un\nstat -c %U:%a $0\n")
-    result = plugins.call("cmd.script", "salt://go.sh", runas="nobody")
-    assert result["stdout"] == "nobody\nnobody:500"
 
 
 def test_a_script_is_not_written_through_what_is_planted_in_its_place(plugins, tmp_path):
@@ -283,18 +217,6 @@ def test_a_script_of_roots_is_not_in_a_users_folder(plugins, tmp_path):
     plugins.salt_file("go.sh", "#!/bin/sh\ndirname $0\n")
     os.chown(tmp_path, 65534, -1)
     assert plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"] != str(tmp_path)
-
-
-@pytest.mark.skipif(shutil.which("chroot") is None, reason="a user's PATH need not have chroot")
-def test_run_chroot_mounts_and_unmounts(plugins, tmp_path):
-    calls = []
-    plugins.salt["mount.mount"] = lambda name, device, **options: calls.append(("mount", name, device, options))
-    plugins.salt["mount.umount"] = lambda name: calls.append(("umount", name))
-    result = plugins.call("cmd.run_chroot", str(tmp_path), "true", binds=["/srv"])
-    assert result["retcode"] == (127 if ROOT else 125)  # there is no shell in an empty tree
-    mounted = [name for verb, name, *_ in calls if verb == "mount"]
-    assert mounted == [f"{tmp_path}/{name}" for name in ("dev", "proc", "sys", "srv")]
-    assert [name for verb, name, *_ in calls if verb == "umount"] == mounted[::-1]
 
 
 def test_a_script_is_not_started_while_somebody_has_it_open_for_writing(tmp_path, monkeypatch):
