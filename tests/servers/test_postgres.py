@@ -103,26 +103,6 @@ def folder_in(place):
     return folder
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"createdb": True},
-        {"superuser": True, "replication": True},
-        {"inherit": False},
-        {"login": False},
-        {"createroles": True},
-        {"valid_until": "2030-05-06 07:08:09"},
-    ],
-)
-def test_attributes_of_a_role_are_changed_once(postgres, fresh, change):
-    name = fresh("ada")
-    postgres.call("postgres.user_create", name)
-    dry, real, again = rows(postgres, "postgres_user.present", name=name, **change)
-    assert dry == (None, f"User {name} is set to be updated", {name: change})
-    assert real == (True, f"The user {name} has been updated", {name: change})
-    assert again == (True, f"User {name} is already present", {})
-
-
 @pytest.mark.parametrize("encrypted", [None, True, "md5", "scram-sha-256", False])
 def test_a_password_is_changed_once_and_never_shown(postgres, fresh, encrypted):
     name = fresh("ada")
@@ -159,79 +139,6 @@ def test_the_server_takes_the_password(postgres, fresh, postgres_socket):
         with open(hba, "w") as file:
             file.write(before)
         postgres.call("postgres.psql_query", "SELECT pg_reload_conf()")
-
-
-PRIVILEGES = [
-    ("t", "table", {"privileges": ["SELECT", "insert"]}),
-    ("t", "table", {"privileges": ["ALL"]}),
-    ("t", "table", {"privileges": ["SELECT"], "grant_option": True}),
-    ("ALL", "table", {"privileges": ["SELECT"]}),
-    ("v", "table", {"privileges": ["SELECT"]}),
-    ("s", "sequence", {"privileges": ["USAGE", "SELECT"]}),
-    ("all", "sequence", {"privileges": ["ALL"]}),
-    ("f(integer, text)", "function", {"privileges": ["EXECUTE"]}),
-    ("in a", "table", {"privileges": ["DELETE"], "prepend": "a"}),
-    ("g(integer)", "function", {"privileges": ["ALL"], "prepend": "a"}),
-    ("a", "schema", {"privileges": ["USAGE"]}),
-    ("pg_default", "tablespace", {"privileges": ["CREATE"]}),
-    ("plpgsql", "language", {"privileges": ["USAGE"]}),
-]
-
-
-@pytest.fixture
-def shop(postgres, fresh):
-    """A database with something of every kind, and nothing granted to anybody."""
-    database = fresh("shop")
-    postgres.call("postgres.db_create", database)
-    body = "RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$"
-    for statement in (
-        "CREATE SCHEMA a",
-        "CREATE TABLE t (id integer)",
-        'CREATE TABLE a."in a" (id integer)',
-        "CREATE VIEW v AS SELECT * FROM t",
-        "CREATE SEQUENCE s",
-        f"CREATE FUNCTION f(integer, text) {body}",
-        f"CREATE FUNCTION a.g(integer) {body}",
-    ):
-        in_sql(postgres, database, statement)
-    return database
-
-
-@pytest.mark.parametrize(("object_name", "object_type", "options"), PRIVILEGES)
-def test_privileges(postgres, fresh, shop, object_name, object_type, options):  # noqa: PLR0917 - one a column of the table
-    role = fresh("ada")
-    postgres.call("postgres.user_create", role)
-    what = {"name": role, "object_name": object_name, "object_type": object_type, "maintenance_db": shop, **options}
-    words = ",".join(options["privileges"])
-    assert rows(postgres, "postgres_privileges.present", **what) == [
-        (None, f"The privilege(s): {words} are set to be granted to {role}", {}),
-        (True, f"The privilege(s): {words} have been granted to {role}", {role: "Present"}),
-        (True, "The requested privilege(s) are already set", {}),
-    ]
-    what.pop("grant_option", None)
-    assert rows(postgres, "postgres_privileges.absent", **what) == [
-        (None, f"The privilege(s): {words} are set to be revoked from {role}", {}),
-        (True, f"The privilege(s): {words} have been revoked from {role}", {role: "Absent"}),
-        (True, "The requested privilege(s) are not set so cannot be revoked", {}),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"object_type": "tabel"}, "Invalid object_type: tabel provided"),
-        (
-            {"object_type": "table", "privileges": ["EXECUTE"]},
-            "Invalid privilege(s): EXECUTE provided for object table",
-        ),
-        ({"object_type": "group", "privileges": ["ALL"]}, "The privileges option should not be set"),
-        ({"object_type": "function", "privileges": ["EXECUTE"]}, "is no function: expected its name"),
-    ],
-)
-def test_wrong_privileges_are_a_failed_row(postgres, arguments, comment):
-    row = postgres.state("postgres_privileges.present", name="ada", object_name="x; DROP TABLE t", **arguments)
-    assert (row["result"], row["changes"]) == (False, {})
-    assert comment in row["comment"]
 
 
 def test_no_name_is_no_name(postgres):
