@@ -15,14 +15,14 @@ shares          whether its value has an argument in it, so that what is done to
 row             result, changes and comment of a state, whose arguments are a dict (``test: true`` for a dry run)
 
 ``virtual: [MODULE]`` asks a module whether it loads. Before a call, ``files`` (``~`` removes one), ``opts``, ``grains`` and
-``programs`` of the case may become others, and ``context: {}`` empties ``__context__``. The rest is as in support/state_tables.py, with:
+``programs`` of the case may become others, and ``context: {}`` empties ``__context__``. Lists and dicts that a call gives
+are emptied after it, which no later call may notice. The rest is as in support/state_tables.py, with:
 
 programs   answers of the programs by the first words of the command, of which the last ones count: a text; a dict of
            ``retcode``, ``stdout``, ``stderr``, with ``files`` that it makes and what programs say ``then``, or an error
            that it ``raises``; or a list of those, one after the other. Others say nothing and succeed.
 salt       what functions of other modules return; if it is a dict, by their first argument
-python     likewise functions of Python that look at this machine
-           ``{attributes: …}`` is an object that has them
+python     likewise functions of Python that look at this machine; ``{attributes: …}`` is an object that has them
 env        variables of the environment
 web        the pages of a server, whose URL is ``{web}``: a text, or a dict of ``status``, ``headers`` and ``body``
 needs      ``root``, or programs of this machine, without which the case is skipped
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 TABLES = Path(__file__).parents[1] / "modules" / "calls"
 SAID = ("gives", "raises", "has", "runs", "logs", "services", "salt", "requests", "turns", "shares", "row")
+BEFORE = {"files", "opts", "grains", "programs", "context"}
 OWN = {"programs", "asks", "salt", "python", "env", "needs", "web"}
 
 
@@ -280,9 +281,6 @@ def expected(case: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
             call.setdefault("logs", made["logs"])
         call.update({key: like(call[key], made.get(key)) for key in SAID if key in call})
     return {"calls": calls, **{name: case.get(name, {}) for name in ("after", "machine after")}}
-
-
-BEFORE = {"files", "opts", "grains", "programs", "context"}
 
 
 def like(wanted: Any, found: Any) -> Any:
