@@ -195,10 +195,7 @@ def test_state_aggregate_has_three_forms(tmp_path, value):
     assert aggregate == {"true": True, "false": False, "bundle": "bundle"}.get(value, ["pkg", "bundle"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    TABLES["wrong types name file and option"],
-)
+@pytest.mark.parametrize(("text", "message"), TABLES["wrong types name file and option"])
 def test_wrong_types_name_file_and_option(tmp_path, text, message):
     config = write(tmp_path / "config.yaml", text)
     with pytest.raises(ConfigError) as caught:
@@ -283,10 +280,7 @@ def test_environment_values_are_yaml():
     assert settings.extra == {"my_option": [1, 2]}
 
 
-@pytest.mark.parametrize(
-    ("overrides", "environ", "message"),
-    TABLES["misspellings are refused with the nearest name"],
-)
+@pytest.mark.parametrize(("overrides", "environ", "message"), TABLES["misspellings are refused with the nearest name"])
 def test_misspellings_are_refused_with_the_nearest_name(overrides, environ, message):
     with pytest.raises(ConfigError) as caught:
         load_settings((), overrides, environ)

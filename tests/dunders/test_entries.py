@@ -126,10 +126,7 @@ def test_the_event_loop_does_not_wait_for_a_file():
 KEYS = st.text(alphabet="ab./#*%[] \n", max_size=5)
 
 
-@pytest.mark.parametrize(
-    ("parts", "name"),
-    TABLES["the name of an entry"],
-)
+@pytest.mark.parametrize(("parts", "name"), TABLES["the name of an entry"])
 def test_the_name_of_an_entry(parts, name):
     assert entry_of(*parts) == name
 

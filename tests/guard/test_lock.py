@@ -307,8 +307,7 @@ def test_a_lock_that_cannot_have_notes_leaves_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("wait", "words"),
-    [(0.0, "30 s for that"), (1.5, "1.5 s for that"), (math.inf, "for that, however long it takes")],
+    ("wait", "words"), [(0.0, "30 s for that"), (1.5, "1.5 s for that"), (math.inf, "for that, however long it takes")]
 )
 def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_path, monkeypatch, caplog, wait, words):
     left = ["sleep (process 5)", ""]

@@ -154,19 +154,13 @@ def test_a_function_beyond_the_interface_warns_once(load, caplog):
 
 
 @pytest.mark.feature("F174")
-@pytest.mark.parametrize(
-    ("wanted", "matches"),
-    TABLES["grains match"],
-)
+@pytest.mark.parametrize(("wanted", "matches"), TABLES["grains match"])
 def test_grains_match(wanted, matches):
     grains = {**GRAINS, "roles": ["db", "web"], "osmajorrelease": 12, "selinux": False, "empty": None}
     assert Condition(wanted).matches(grains) is matches
 
 
-@pytest.mark.parametrize(
-    ("wanted", "matches"),
-    TABLES["a colon leads into a grain"],
-)
+@pytest.mark.parametrize(("wanted", "matches"), TABLES["a colon leads into a grain"])
 def test_a_colon_leads_into_a_grain(wanted, matches):
     grains = TABLES["a colon leads into a grain 2"]
     assert Condition(wanted).matches(grains) is matches
@@ -420,10 +414,7 @@ def signature(text):
 
 
 @pytest.mark.feature("F176")
-@pytest.mark.parametrize(
-    ("declared", "actual", "problem"),
-    TABLES["signatures"],
-)
+@pytest.mark.parametrize(("declared", "actual", "problem"), TABLES["signatures"])
 def test_signatures(declared, actual, problem):
     found = conflicts(signature(declared), signature(actual))
     if problem is None:

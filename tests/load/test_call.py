@@ -177,10 +177,7 @@ def test_low_data_is_left_alone():
     assert low == before
 
 
-@given(
-    given_names=st.sets(st.sampled_from(["a", "b", "c", "d", "e"])),
-    has_kwargs=st.booleans(),
-)
+@given(given_names=st.sets(st.sampled_from(["a", "b", "c", "d", "e"])), has_kwargs=st.booleans())
 def test_every_key_arrives_exactly_once(given_names, has_kwargs):
     if has_kwargs:
 
@@ -229,17 +226,13 @@ def bound_bundled(**low):
     return {"text": text} | kwargs
 
 
-@pytest.mark.parametrize(
-    ("given", "taken"),
-    TABLES["a bundled function gets values of the types that it takes"],
-)
+@pytest.mark.parametrize(("given", "taken"), TABLES["a bundled function gets values of the types that it takes"])
 def test_a_bundled_function_gets_values_of_the_types_that_it_takes(given, taken):
     assert bound_bundled(**given) == {"text": given.get("text", "x"), **taken}
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
-    TABLES["a bundled function is not called with a shape that it does not take"],
+    ("given", "told"), TABLES["a bundled function is not called with a shape that it does not take"]
 )
 def test_a_bundled_function_is_not_called_with_a_shape_that_it_does_not_take(given, told):
     with pytest.raises(MisshapenArguments, match=f"^{told}$"):

@@ -55,10 +55,7 @@ def test_the_own_folder_comes_before_utils_and_the_standard_library_before_both(
     assert (call(host, "uses.f"), call(host, "uses.g")) == ("own", "1")
 
 
-@pytest.mark.parametrize(
-    ("statement", "expression"),
-    TABLES["every form of the import statement"],
-)
+@pytest.mark.parametrize(("statement", "expression"), TABLES["every form of the import statement"])
 def test_every_form_of_the_import_statement(tree, statement, expression):
     tree.add("_utils/helper.py", "WHO = 1\n")
     tree.add("_utils/_private.py", "WHO = 1\n")
@@ -152,10 +149,7 @@ def test_a_helper_that_does_not_import_says_which_file_and_line(tree):
     assert said.endswith("_utils/helper.py, line 2)")
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
-    TABLES["a key that is not there is named with the nearest that is"],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "line", "said"), TABLES["a key that is not there is named with the nearest that is"])
 def test_a_key_that_is_not_there_is_named_with_the_nearest_that_is(tree, text, line, said):
     file = tree.add("_modules/odd.py", text)
     host = tree.host({"grains": {"os_family": "Debian", "os": "Debian"}, "cachedir": "/x"})
@@ -205,10 +199,7 @@ PROVIDER = """
 """
 
 
-@pytest.mark.parametrize(
-    ("statement", "interface"),
-    TABLES["two providers share an interface of the tree"],
-)
+@pytest.mark.parametrize(("statement", "interface"), TABLES["two providers share an interface of the tree"])
 def test_two_providers_share_an_interface_of_the_tree(tree, statement, interface):
     tree.add("_interfaces/queue.py", INTERFACE)
     refusing = "\n\n    def __virtual__():\n        return False, 'not here'\n"
@@ -252,10 +243,7 @@ def test_interfaces_may_build_on_each_other(tree):
     assert call(tree.host(), "more.push", 1) == 1
 
 
-@pytest.mark.parametrize(
-    ("expression", "said"),
-    TABLES["a template says why a function is not there"],
-)
+@pytest.mark.parametrize(("expression", "said"), TABLES["a template says why a function is not there"])
 async def test_a_template_says_why_a_function_is_not_there(tree, tmp_path, expression, said):
     tree.add("_modules/uses.py", "import absent_lib\ndef f(): pass\n")
     tree.add("_modules/fine.py", "def first(): pass\n")

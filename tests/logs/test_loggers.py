@@ -155,18 +155,12 @@ def test_a_part_that_the_program_imported_before_hides_secrets_too(tmp_path):
     assert done.stdout == "LineLogger\n"
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    TABLES["own name"],
-)
+@pytest.mark.parametrize(("module", "name"), TABLES["own name"])
 def test_own_name(module, name):
     assert own_name(module) == name
 
 
-@pytest.mark.parametrize(
-    ("configured", "name"),
-    TABLES["configured logger"],
-)
+@pytest.mark.parametrize(("configured", "name"), TABLES["configured logger"])
 def test_configured_logger(configured, name):
     assert configured_logger(configured).name == name
 

@@ -61,11 +61,7 @@ def test_a_huge_document_is_refused_unread(monkeypatch):
         record.require_bounds(b"[" * 101, "x")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    TABLES["a spoiled graph is refused"],
-    ids=range(7),
-)
+@pytest.mark.parametrize(("change", "said"), TABLES["a spoiled graph is refused"], ids=range(7))
 def test_a_spoiled_graph_is_refused(change, said):
     body = msgspec.json.decode(TEXT)
     with pytest.raises(PlanError, match=said):

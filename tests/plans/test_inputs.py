@@ -58,10 +58,7 @@ def test_the_same_tree_has_the_same_inputs(tree):
     assert inputs(tree) == inputs(tree)
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    TABLES["a file that counts is named when it changes"],
-)
+@pytest.mark.parametrize(("path", "expected"), TABLES["a file that counts is named when it changes"])
 def test_a_file_that_counts_is_named_when_it_changes(tree, path, expected):
     before = inputs(tree)
     with (tree / "salt" / path).open("a") as file:

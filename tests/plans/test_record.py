@@ -108,11 +108,7 @@ def test_the_digest_of_a_chunk_does_not_depend_on_its_place():
     assert alone.digest == later.digest
 
 
-@pytest.mark.parametrize(
-    "changed",
-    TABLES["the digest of a chunk changes with what it does"],
-    ids=str,
-)
+@pytest.mark.parametrize("changed", TABLES["the digest of a chunk changes with what it does"], ids=str)
 def test_the_digest_of_a_chunk_changes_with_what_it_does(changed):
     def digest(**more):
         return record(PlanBuilder().chunk("a").chunk("b", **{"args": {"x": 1}, **more}).build()).chunks[1].digest
@@ -129,13 +125,7 @@ def test_the_digest_of_a_chunk_changes_with_the_members_of_what_it_requires():
 
 
 def test_odd_values_have_a_record():
-    odd = {
-        1: "int",
-        "when": date(2020, 1, 1),
-        "raw": b"\xff",
-        "many": {3, 1},
-        "nan": float("nan"),
-    }
+    odd = {1: "int", "when": date(2020, 1, 1), "raw": b"\xff", "many": {3, 1}, "nan": float("nan")}
     wrapped = {"odd": odd, "large": 1 << 80}
     first = record(PlanBuilder().chunk("a", args=wrapped).build())
     assert decode(encode(first)) == first

@@ -76,10 +76,7 @@ def render(text, opts=None, **extra):
     return render_jinja(text, context(opts, **extra))
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    TABLES["templates"],
-)  # fmt: skip
+@pytest.mark.parametrize(("template", "text"), TABLES["templates"])
 def test_templates(template, text):
     assert render(template) == text
 
@@ -115,10 +112,7 @@ def test_plain_text_does_not_import_jinja():
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    TABLES["imports"],
-)  # fmt: skip
+@pytest.mark.parametrize(("template", "text"), TABLES["imports"])
 def test_imports(template, text):
     assert render(template) == text
 
@@ -148,10 +142,7 @@ def test_filters_that_look_around_run_in_every_rendering_and_only_there(tmp_path
     assert render(text) == "True"
 
 
-@pytest.mark.parametrize(
-    ("template", "message", "line"),
-    TABLES["errors"],
-)  # fmt: skip
+@pytest.mark.parametrize(("template", "message", "line"), TABLES["errors"])
 def test_errors(template, message, line):
     with pytest.raises(RenderError) as caught:
         render(template)
@@ -192,10 +183,7 @@ def test_unknown_renderer_option():
     assert render_jinja("a", context(), "-s") == "a"
 
 
-@pytest.mark.parametrize(
-    ("opts", "env", "text"),
-    TABLES["environment options"],
-)
+@pytest.mark.parametrize(("opts", "env", "text"), TABLES["environment options"])
 def test_environment_options(opts, env, text):
     assert render_jinja("{% if true %}\nx\n{% endif %}\n", context(opts), template_env=env) == text
 
@@ -211,10 +199,7 @@ def test_line_statements_alone_need_jinja():
     assert render("% if true\nx\n% endif\ny\n") == "% if true\nx\n% endif\ny\n"
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    TABLES["header line"],
-)
+@pytest.mark.parametrize(("template", "text"), TABLES["header line"])
 def test_header_line(template, text):
     assert render(template) == text
 
@@ -231,9 +216,6 @@ def test_file_templates_have_no_sls_variables():
     assert render_jinja(text, context(name="/etc/x"), template_env="jinja_env") == "False False base /etc/x"
 
 
-@pytest.mark.parametrize(
-    ("call", "result"),
-    TABLES["ifelse"],
-)
+@pytest.mark.parametrize(("call", "result"), TABLES["ifelse"])
 def test_ifelse(call, result):
     assert render(f"{{{{ {call} }}}}") == result

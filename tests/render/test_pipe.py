@@ -28,10 +28,7 @@ def render(text, **fields):
     return render_sls(ctx.fileclient.sls_file("p.q", "base"), ctx)
 
 
-@pytest.mark.parametrize(
-    ("text", "data"),
-    TABLES["pipes"],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "data"), TABLES["pipes"])
 def test_pipes(text, data):
     assert render(text).data == data
 
@@ -41,10 +38,7 @@ def test_the_option_renderer_is_the_default():
     assert render("#!jinja|yaml\na: {{ 1 }}\n", opts={"renderer": "json"}).data == {"a": 1}
 
 
-@pytest.mark.parametrize(
-    ("shebang", "message"),
-    TABLES["unknown renderers are errors"],
-)
+@pytest.mark.parametrize(("shebang", "message"), TABLES["unknown renderers are errors"])
 def test_unknown_renderers_are_errors(shebang, message):
     with pytest.raises(RenderError) as caught:
         render(f"{shebang}\na: 1\n")
@@ -142,10 +136,7 @@ def test_ordered_data_prints_in_its_order():
     assert render("x: '{{ pillar|yaml }}'\n", pillar=data).data == {"x": "{z: 1, a: {y: 1, b: 2}}"}
 
 
-@pytest.mark.parametrize(
-    ("text", "pipe", "result"),
-    TABLES["text that is no file"],
-)
+@pytest.mark.parametrize(("text", "pipe", "result"), TABLES["text that is no file"])
 def test_text_that_is_no_file(text, pipe, result):
     assert render_text(text, context(), pipe) == result
 
@@ -220,10 +211,7 @@ class TestPy:
         text = "#!py\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    x: 'int' = 1\ndef run():\n    return {'x': A().x}\n"
         assert render(text).data == {"x": 1}
 
-    @pytest.mark.parametrize(
-        ("body", "message", "line"),
-        TABLES["errors"],
-    )
+    @pytest.mark.parametrize(("body", "message", "line"), TABLES["errors"])
     def test_errors(self, body, message, line):
         with pytest.raises(RenderError) as caught:
             render(f"#!py\n{body}")

@@ -40,10 +40,7 @@ def test_filters_print_what_salt_prints(template, text):
     assert render(template) == text
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    TABLES["tags"],
-)  # fmt: skip
+@pytest.mark.parametrize(("template", "text"), TABLES["tags"])
 def test_tags(template, text):
     assert render(template) == text
 

@@ -15,10 +15,7 @@ def lines(source, rendered):
     return [mapping.line(number) for number in range(1, len(rendered.splitlines()) + 1)]
 
 
-@pytest.mark.parametrize(
-    ("source", "rendered", "expected"),
-    TABLES["lines are found"],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "rendered", "expected"), TABLES["lines are found"])
 def test_lines_are_found(source, rendered, expected):
     assert lines(source, rendered) == expected
 

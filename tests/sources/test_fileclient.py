@@ -28,10 +28,7 @@ def client(tree):
     return LocalFileClient({"base": [str(tree / "one"), str(tree / "two")], "dev": [str(tree / "dev")]})
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    TABLES["parse salt url"],
-)
+@pytest.mark.parametrize(("url", "expected"), TABLES["parse salt url"])
 def test_parse_salt_url(url, expected):
     assert [*parse_salt_url(url)] == expected
 

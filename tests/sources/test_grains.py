@@ -108,10 +108,7 @@ def test_package_architecture(system):
     assert grains_os.package_architecture("Debian", "x86_64", foreign) == "i386"
 
 
-@pytest.mark.parametrize(
-    ("files", "init"),
-    TABLES["init system"],
-)
+@pytest.mark.parametrize(("files", "init"), TABLES["init system"])
 def test_init_system(system, files, init):
     assert grains_os.init_grains(system(files))["init"] == init
 
@@ -346,10 +343,7 @@ def test_a_machine_without_a_pci_bus_has_no_graphics_cards(system):
     assert grains_hardware.gpu_grains(system({})) == {"num_gpus": 0, "gpus": []}
 
 
-@pytest.mark.parametrize(
-    ("library", "features"),
-    TABLES["what systemd can do is read from its library"],
-)
+@pytest.mark.parametrize(("library", "features"), TABLES["what systemd can do is read from its library"])
 def test_what_systemd_can_do_is_read_from_its_library(system, monkeypatch, library, features):
     monkeypatch.setattr(grains_os, "which", lambda program: f"/bin/{program}")
     root = system({"usr/lib/systemd/libsystemd-shared-252.so": library})

@@ -33,10 +33,7 @@ def test_hosts_of_a_target(question, hosts):
         assert machine().mistake(target)
 
 
-@pytest.mark.parametrize(
-    "expr",
-    TABLES["malformed compound matches nothing and warns"],
-)
+@pytest.mark.parametrize("expr", TABLES["malformed compound matches nothing and warns"])
 def test_malformed_compound_matches_nothing_and_warns(matcher, expr, caplog):
     if expr == "()":
         assert not matcher.compound(expr), "taken for a glob: operators stand apart"
@@ -52,10 +49,7 @@ def test_a_word_that_nothing_can_match_fails_the_whole_target(matcher, expr, cap
     assert matcher.mistake(expr)
 
 
-@pytest.mark.parametrize(
-    ("expr", "words"),
-    TABLES["operators that part a nodegroup are named"],
-)
+@pytest.mark.parametrize(("expr", "words"), TABLES["operators that part a nodegroup are named"])
 def test_operators_that_part_a_nodegroup_are_named(matcher, expr, words):
     surprise = matcher.surprise(expr)
     assert surprise.startswith(words)

@@ -33,10 +33,7 @@ def test_what_ends_passes(pattern):
     require_fast(pattern, "abc.def.ghi-jkl" * 10)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "form"),
-    TABLES["the form of a pattern"],
-)
+@pytest.mark.parametrize(("pattern", "form"), TABLES["the form of a pattern"])
 def test_the_form_of_a_pattern(pattern, form):
     assert [*_form(pattern)] == form
 

@@ -66,17 +66,10 @@ def test_targets_globs_and_override():
     assert compiled(files, override, pillar_merge_lists=True)["list"] == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("options", "recorded"),
-    TABLES["the override comes after what files give"],
-)
+@pytest.mark.parametrize(("options", "recorded"), TABLES["the override comes after what files give"])
 def test_the_override_comes_after_what_files_give(options, recorded):
     """The pillar of ``salt-call state.apply pillar=…``, with the order of its keys and of the items of its lists."""
-    files = {
-        "top.sls": "base: {'*': [p, r]}",
-        "p.sls": "{l: [1, 2], n: {l: [1], z: 1}}",
-        "r.sls": "{l: [5], k: 1}",
-    }
+    files = {"top.sls": "base: {'*': [p, r]}", "p.sls": "{l: [1, 2], n: {l: [1], z: 1}}", "r.sls": "{l: [5], k: 1}"}
     assert json.dumps(compiled(files, {"new": 1, "l": [2, 3], "n": {"l": [9]}}, **options)) == recorded
 
 
@@ -151,14 +144,7 @@ def test_mistakes_that_salt_says_nothing_useful_of(content, message, line):
     assert (issue.message, issue.file, issue.line) == (message, "/memory/base/a.sls", line)
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        ("- a", 1),
-        ("k: 1\ninclude: foo", 2),
-        ("k: 1\ninclude: [gone]", 2),
-    ],
-)
+@pytest.mark.parametrize(("content", "line"), [("- a", 1), ("k: 1\ninclude: foo", 2), ("k: 1\ninclude: [gone]", 2)])
 def test_mistakes_in_salts_words(content, line):
     message = recorded("pillar")[content][0]
     (issue,) = mistakes({"top.sls": TOP, "a.sls": content})
@@ -231,10 +217,7 @@ def test_includes_of_a_top(caplog):
     assert "'gone'" in caplog.text
 
 
-ENVS = {
-    "base": {"top.sls": "base: {'*': [a]}\ndev: {'*': [a]}", "a.sls": "k: base\nb: 1"},
-    "dev": {"a.sls": "k: dev"},
-}
+ENVS = {"base": {"top.sls": "base: {'*': [a]}\ndev: {'*': [a]}", "a.sls": "k: base\nb: 1"}, "dev": {"a.sls": "k: dev"}}
 
 
 def test_environments_merge_in_order():

@@ -7,14 +7,7 @@ from tables import beside
 from asyncstate.errors import CompileError, RenderError
 from asyncstate.model.result import NO_STATES_TAG
 from asyncstate.sources.matchers import Matcher
-from asyncstate.sources.topfile import (
-    NO_MATCH,
-    environments,
-    matches,
-    no_states_row,
-    read_tops,
-    top_path,
-)
+from asyncstate.sources.topfile import NO_MATCH, environments, matches, no_states_row, read_tops, top_path
 
 TABLES = beside(__file__)
 
@@ -138,10 +131,7 @@ def test_mistakes_that_salt_says_nothing_useful_of(text, message, line):
     assert (issue.message, issue.file, issue.line) == (message, "/memory/base/top.sls", line)
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    TABLES["mistakes in salts words with file and line"],
-)
+@pytest.mark.parametrize(("text", "line"), TABLES["mistakes in salts words with file and line"])
 def test_mistakes_in_salts_words_with_file_and_line(text, line):
     message = recorded("top")[text][0]
     with pytest.raises(CompileError) as caught:
@@ -172,10 +162,7 @@ def test_a_top_that_does_not_render_names_file_and_line():
     assert (issue.file, issue.line) == ("/memory/base/top.sls", 3)
 
 
-@pytest.mark.parametrize(
-    ("strategy", "expected"),
-    TABLES["merging strategies"],
-)
+@pytest.mark.parametrize(("strategy", "expected"), TABLES["merging strategies"])
 def test_merging_strategies(strategy, expected):
     assert matched(BASE_AND_DEV, top_file_merging_strategy=strategy) == expected
 
