@@ -2,6 +2,7 @@
 
 A case of ``trees`` has the SLS files of a tree, by name, or the text of one called ``s``; ``says`` is all that compiling
 it says: one line for a mistake or warning, with its code (- for none), file and line, and an indented one for its hint.
+The lines of a template that a message quotes are left out. With ``pillar``, it is what compiling these pillar files says.
 
 ``sentences`` are those that need more than a tree: a test gets one with `said`, and shows when it is said.
 """
@@ -13,9 +14,12 @@ from functools import cache
 from pathlib import Path
 
 import yaml
+from memory_files import MemoryFileClient
 from trees import plan
 
-from asyncstate.errors import CompileError
+from asyncstate.errors import CompileError, PillarError
+from asyncstate.render import RenderContext, render_sls
+from asyncstate.sources.pillar import compile_pillar
 
 PATH = Path(__file__).parent.parent / "messages.yaml"
 
@@ -36,16 +40,25 @@ def match(name, **values):
     return f"^{re.escape(said(name, **values))}$"
 
 
-def compiled(tree, **options):
-    """Return all that compiling a tree says."""
+def compiled(tree=None, *, pillar=None, **options):
+    """Return all that compiling a tree, or a pillar, says."""
     try:
-        issues = plan(tree, **options).warnings
-    except CompileError as error:
+        issues = _pillar(pillar, options) if pillar else plan(tree, **options).warnings
+    except (CompileError, PillarError) as error:
         issues = error.issues
     return "".join(map(_line, issues))
+
+
+def _pillar(files, options):
+    options = {"id": "host", "renderer": "jinja|yaml", **options}
+    client = MemoryFileClient({"base": files})
+    context = RenderContext(salt={}, grains={}, pillar={}, opts=options, fileclient=client)
+    compile_pillar(options, {}, client, lambda file, extra: render_sls(file, context.replaced(extra=extra)))
+    return ()
 
 
 def _line(issue):
     place = f"{issue.file.rpartition('/')[2]}:{issue.line}"
     hint = "".join(f"  {line}\n" for line in issue.hint.splitlines())
-    return f"{issue.code or '-'} {place} {issue.message.rstrip()}\n{hint}"
+    message, _, _ = issue.message.partition("\n\n---\n")
+    return f"{issue.code or '-'} {place} {message.rstrip()}\n{hint}"
