@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
 from memory_files import MemoryFileClient
+from messages import said
 from salt_functions import Functions
 from tables import beside
 
@@ -166,6 +168,13 @@ def test_errors_in_imported_templates_name_them(template, message, line):
     assert error.line == line
     assert str(error).startswith(f"{message}{error.file}({line}):\n---\n")
     assert "<======================" in str(error)
+
+
+@pytest.mark.parametrize(("function", "error"), [("refuse", "no such thing"), ("invoke", "wrong")])
+def test_a_function_that_fails_is_named_as_the_cause(function, error):
+    with pytest.raises(RenderError, match=re.escape(said("salt-function", error=error))) as caught:
+        render(f"\n{{{{ salt['bad.{function}']() }}}}")
+    assert caught.value.line == 2
 
 
 def test_cancelling_is_no_template_error():

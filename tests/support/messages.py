@@ -30,12 +30,12 @@ def catalogue():
     return yaml.load(PATH.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def said(name, **values):
+def said(name, /, **values):
     """Return the sentence of this name, with these values for its ``{words}``."""
     return catalogue()["sentences"][name].format(**values).rstrip("\n")
 
 
-def match(name, **values):
+def match(name, /, **values):
     """Return a pattern for ``pytest.raises`` that matches the sentence of this name alone."""
     return f"^{re.escape(said(name, **values))}$"
 
