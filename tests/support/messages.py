@@ -15,10 +15,9 @@ from pathlib import Path
 
 import yaml
 from memory_files import MemoryFileClient
-from trees import plan
+from trees import plan, rendering
 
 from asyncstate.errors import CompileError, PillarError
-from asyncstate.render import RenderContext, render_sls
 from asyncstate.sources.pillar import compile_pillar
 
 PATH = Path(__file__).parent.parent / "messages.yaml"
@@ -50,10 +49,8 @@ def compiled(tree=None, *, pillar=None, **options):
 
 
 def _pillar(files, options):
-    options = {"id": "host", "renderer": "jinja|yaml", **options}
     client = MemoryFileClient({"base": files})
-    context = RenderContext(salt={}, grains={}, pillar={}, opts=options, fileclient=client)
-    compile_pillar(options, {}, client, lambda file, extra: render_sls(file, context.replaced(extra=extra)))
+    compile_pillar({"id": "host", **options}, {}, client, rendering(client, **options))
     return ()
 
 

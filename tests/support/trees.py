@@ -97,6 +97,13 @@ def compiler(
     return Compiler(given, lambda file, extra: render_sls(file, context), lambda: Matcher(options, grains or {}, {}))
 
 
+def rendering(client, **options):
+    """A function that renders an SLS of these files, with more variables."""
+    options = {"renderer": "jinja|yaml", **options}
+    context = RenderContext(salt={}, grains={}, pillar={}, opts=options, fileclient=client)
+    return lambda file, extra: render_sls(file, context.replaced(extra=extra))
+
+
 def _path(name):
     if name.startswith("salt://"):  # no SLS
         return name.removeprefix("salt://")
