@@ -7,6 +7,7 @@ import time
 from hashlib import sha256
 
 import pytest
+from messages import match
 
 from asyncstate.errors import PathRefused, RenderError
 from asyncstate.sources.fileclient import LocalFileClient
@@ -76,12 +77,12 @@ def test_a_copy_stays_what_it_was(root, held):
 def test_what_has_changed_is_refused(root, held, times):
     later(root / "base/web/conf", "new base/web/conf")
     os.utime(root / "base/web/conf", times)
-    with pytest.raises(PathRefused, match=r"base/web/conf changed after the tree was compared with the plan"):
+    with pytest.raises(PathRefused, match=match("changed-since", path=root / "base/web/conf")):
         HeldCopies(held).find("web/conf", "base")
-    with pytest.raises(RenderError, match="changed after the tree was compared"):
+    with pytest.raises(RenderError, match="changed after"):
         held.read(held.find("web/conf", "base"))
     (root / "base/web/conf").unlink()
-    with pytest.raises(PathRefused, match=r"base/web/conf is gone"):
+    with pytest.raises(PathRefused, match=match("gone", path=root / "base/web/conf")):
         HeldCopies(held).find("web/conf", "base")
 
 
@@ -127,7 +128,7 @@ def _moved_into_a_stronger_root(root):
 def test_an_older_file_in_the_place_of_one_that_was_not_compared_is_refused(root, held, switch, use):
     path = "web/kept/one" if switch is _switched_folder else "web/link"
     switch(root)
-    with pytest.raises((PathRefused, RenderError), match="changed after the tree was compared"):
+    with pytest.raises((PathRefused, RenderError), match="changed after"):
         use(held, held.find(path, "base"))
 
 

@@ -3,6 +3,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import match
 from tables import beside
 
 from asyncstate.sources import patterns
@@ -18,7 +19,7 @@ ENDLESS = ["(a+)+b", "(a*)*b", "(a|aa)+b", "(?:a|a?)+b", "(a{1,9}){2,}b", "((a)+
 )
 def test_a_pattern_that_does_not_end_is_refused(pattern, monkeypatch):
     monkeypatch.setattr(patterns, "_TRIAL", patterns._TRIAL.replace("(5, 5)", "(1, 1)"))
-    with pytest.raises(ValueError, match="takes more than 5 seconds: it can match the same text in too many ways"):
+    with pytest.raises(ValueError, match=match("endless-pattern", pattern=repr(pattern))):
         require_fast(pattern, "a" * 40)
 
 
