@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 import time
 
 import pytest
+from messages import match
 from plugin_trees import PluginTree, rewrite
 from record_answers import recorded
+from tables import beside
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load import entry_points
 from asyncstate.load.imports import plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, is_async
 
+TABLES = beside(__file__)
 LOADING = {tuple(json.loads(question)[0].items()): answer for question, answer in recorded("loading").items()}
 REASONS = {name: reason for reasons in LOADING.values() for name, reason in reasons.items()}
 """Why functions of state modules are not there, None where they are."""
@@ -74,16 +78,27 @@ def test_suggestions(salt_table):
     assert caught.value.suggestion == ""
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_trees(tree, name):
+    case = {"options": {}, "gives": {}, "lacks": {}, **TABLES[name]}
+    for path, text in case["files"].items():
+        tree.add(path, text)
+    host = tree.host(json.loads(json.dumps(case["options"]).replace("ROOT", str(tree.root))))
+    for call, value in case["gives"].items():
+        kind, function, *arguments = call.split()
+        with host.enter():
+            found = host.loaders[kind].get(function).func(*arguments or ["x"] * (kind == "states"))
+        assert found == value
+    for call, reason in case["lacks"].items():
+        kind, function = call.split()
+        assert not host.loaders[kind].has(function)
+        said = re.sub(r"\.many_\w+\.", ".MANY.", host.loaders[kind].reason(function))
+        assert said.endswith(reason.replace("ROOT", str(tree.root)))
+
+
 @pytest.mark.parametrize("name", ["nodot", "", ".", "x.", None, 3])
 def test_odd_names_are_not_there(tree, name):
     assert not tree.host().loaders["states"].has(name)
-
-
-def test_sys_exit_at_import_is_a_refusal(tree):
-    tree.add("_states/quits.py", "raise SystemExit(3)\n")
-    loader = tree.host().loaders["states"]
-    assert loader.find("quits.f") is None
-    assert loader.reason("quits.f") == "'quits' __virtual__ returned False: the module called sys.exit(3)"
 
 
 def test_a_file_is_imported_when_it_is_needed_and_not_before(tree):
@@ -149,46 +164,6 @@ def test_an_edited_part_of_a_package_is_read_again(tree):
     assert tree.host().loaders["states"].get("many.f").func("x") == 22
 
 
-def test_the_first_folder_wins_for_the_whole_module(tree):
-    tree.add("_modules/test.py", "def mine(): return 1\n")
-    loader = tree.host().loaders["modules"]
-    assert loader.has("test.mine")
-    assert not loader.has("test.ping")
-
-
-def test_configured_directories_come_after_file_roots(tree, tmp_path):
-    other = PluginTree(tmp_path / "other")
-    tree.add("_states/both.py", "def f(name): return 'root'\n")
-    other.add("both.py", "def f(name): return 'dir'\n")
-    other.add("only.py", "def f(name): return 'dir'\n")
-    loader = tree.host({"states_dirs": [str(other.root)]}).loaders["states"]
-    assert loader.get("both.f").func("x") == "root"
-    assert loader.get("only.f").func("x") == "dir"
-
-
-def test_a_virtual_provider_of_the_name_is_tried_before_unlikely_ones(tree):
-    for name, answer in [("a_first", False), ("z_pkg_like", True), ("m_other", True)]:
-        tree.add(
-            f"_modules/{name}.py",
-            f"__virtualname__ = 'virt'\ndef __virtual__(): return {answer}\ndef who(): return {name!r}\n",
-        )
-    tree.add("_modules/my_virt.py", "def __virtual__(): return 'virt'\ndef who(): return 'my_virt'\n")
-    loader = tree.host().loaders["modules"]
-    assert loader.get("virt.who").func() == "my_virt"
-
-
-def test_a_later_provider_adds_functions_the_first_lacks(tree):
-    tree.add("_modules/a.py", "__virtualname__='virt'\ndef __virtual__(): return True\ndef one(): return 'a'\n")
-    tree.add(
-        "_modules/b.py",
-        "__virtualname__='virt'\ndef __virtual__(): return True\ndef one(): return 'b'\ndef two(): return 'b'\n",
-    )
-    loader = tree.host().loaders["modules"]
-    assert loader.get("virt.two").func() == "b"
-    assert loader.get("virt.one").func() == "a"  # whatever was asked for first
-    assert loader.module("virt").file.endswith("a.py")
-
-
 def test_virtual_is_asked_once_per_runtime_with_its_grains(tree):
     tree.add("_modules/prov.py", "def __virtual__(): return __grains__.get('os') == 'Debian'\ndef f(): pass\n")
     debian, other = tree.host({"grains": {"os": "Debian"}}), tree.host({"grains": {"os": "Arch"}})
@@ -204,12 +179,6 @@ def test_init_runs_once_per_runtime_with_the_options(tree):
     for host in (first, first, second):
         host.loaders["modules"].get("ini.f")
     assert first.loaders["modules"].get("ini.f").func() == ["a", "b"]
-
-
-def test_virtual_functions_may_use_salt_even_async_ones(tree):
-    tree.add("_modules/helper.py", "import asyncio\nasync def there():\n    await asyncio.sleep(0)\n    return True\n")
-    tree.add("_modules/user.py", "def __virtual__(): return __salt__['helper.there']()\ndef f(): pass\n")
-    assert tree.host().loaders["modules"].has("user.f")
 
 
 async def test_virtual_gets_values_on_the_loop_too(tree):
@@ -246,11 +215,8 @@ async def test_an_error_while_loading_on_the_loop_is_a_refusal(tree):
     tree.add("_modules/asking.py", "def __virtual__(): return __salt__['helper.there']()\n")
     async with tree.attached() as host:
         assert not host.loaders["modules"].has("asking.f")
-        assert (
-            host.loaders["modules"]
-            .reason("asking.f")
-            .endswith(f"Module will not be loaded: not today ({tree.root}/_modules/helper.py, line 1)")
-        )
+        reason = host.loaders["modules"].reason("asking.f")
+        assert reason.endswith(f": not today ({tree.root}/_modules/helper.py, line 1)")
 
 
 def test_plugins_that_ask_for_each_other_while_loading_do_not_hang(tree):
@@ -305,20 +271,6 @@ def test_a_lock_is_waited_for_unless_that_could_not_end():
     assert order == [True, "released", True, False]
 
 
-def test_a_module_that_sets_its_dunders_to_please_a_linter_still_gets_ours(tree):
-    tree.add("_states/linted.py", "__opts__ = {}\n__salt__ = {}\ndef f(name): return __opts__['id']\n")
-    host = tree.host()
-    with host.enter():
-        assert host.loaders["states"].get("linted.f").func("x") == "m"
-
-
-def test_utils_export_imported_functions(tree):
-    tree.add("_utils/tool.py", "from textwrap import dedent\ndef own(): pass\n")
-    loader = tree.host().loaders["utils"]
-    assert loader.has("tool.dedent")
-    assert loader.has("tool.own")
-
-
 def test_bundled_plugins_are_the_modules_others_import():
     import asyncstate.states.test as imported
 
@@ -340,25 +292,6 @@ def test_modules_lists_what_loads_in_search_order(salt_table):
     assert own.file in repr(own)
 
 
-def test_a_name_that_only_importing_tells_is_found_last(tree):
-    tree.add(
-        "_modules/odd.py", "__virtualname__ = ''.join(['vi', 'rt'])\ndef __virtual__(): return True\ndef f(): pass\n"
-    )
-    assert tree.host().loaders["modules"].has("virt.f")
-
-
-def test_a_part_of_a_package_that_is_not_there_is_a_refusal(tree):
-    tree.add("_states/many/__init__.py", "from .part import f\n")
-    loader = tree.host().loaders["states"]
-    assert not loader.has("many.f")
-    assert "No module named" in loader.reason("many.f")
-
-
-def test_disabled_files_are_not_there(tree):
-    tree.add("_modules/off.py", "def f(): pass\n")
-    assert not tree.host({"disable_modules": ["off"]}).loaders["modules"].has("off.f")
-
-
 def test_registered_functions_come_first(tree):
     tree.add("_states/app.py", "def deployed(name): return 1\ndef other(name): return 2\n")
     loader = tree.host().loaders["states"]
@@ -374,7 +307,7 @@ def test_registered_functions_come_first(tree):
 
 
 def test_only_what_can_be_called_is_registered(tree):
-    with pytest.raises(TypeError, match=r"app\.deployed must be a function, not 3"):
+    with pytest.raises(TypeError, match=match("no-function", name="app.deployed", value=3)):
         tree.host().register_state("app.deployed", 3)
 
 
@@ -407,28 +340,29 @@ def test_an_interface_shapes_the_exports(tree):
 
 def test_entry_points_come_after_configured_directories_and_before_bundled(tree, tmp_path, monkeypatch):
     site = tmp_path / "site"
-    PluginTree(site).add("offered_plugins/__init__.py", "")
-    PluginTree(site).add("offered_plugins/states/offered.py", "def f(name): return __opts__['id']\n")
-    PluginTree(site).add("offered_plugins/states/mine.py", "def f(name): return 'installed'\n")
-    PluginTree(site).add("offered_plugins/states/test.py", "def f(name): return 'not bundled'\n")
-    PluginTree(site).add("offered_dirs.py", f"def places(): return {{'states': [{str(site / 'more')!r}]}}\n")
-    PluginTree(site).add("more/extra.py", "def f(name): return 'extra'\n")
-    PluginTree(site).add(
-        "offered-1.dist-info/entry_points.txt",
-        "[asyncstate.loader]\na = offered_plugins\nb = offered_dirs:places\nc = not_there\n",
-    )
-    PluginTree(site).add("offered-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: offered\nVersion: 1\n")
+    for name, text in {
+        "offered_plugins/__init__.py": "",
+        "offered_plugins/states/offered.py": "def f(name): return __opts__['id']\n",
+        "offered_plugins/states/mine.py": "def f(name): return 'installed'\n",
+        "offered_plugins/states/test.py": "def f(name): return 'not bundled'\n",
+        "offered_dirs.py": f"def places(): return {{'states': [{str(site / 'more')!r}]}}\n",
+        "more/extra.py": "def f(name): return 'extra'\n",
+        "offered-1.dist-info/entry_points.txt": "[asyncstate.loader]\na = offered_plugins\nb = offered_dirs:places\nc = not_there\n",
+        "offered-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: offered\nVersion: 1\n",
+    }.items():
+        PluginTree(site).add(name, text)
     monkeypatch.syspath_prepend(str(site))
     entry_points._entry_points.cache_clear()
     try:
         tree.add("_states/mine.py", "def f(name): return 'root'\n")
         host = tree.host()
+        states, given = (
+            host.loaders["states"],
+            {"offered": "m", "extra": "extra", "mine": "root", "test": "not bundled"},
+        )
         with host.enter():
-            assert host.loaders["states"].get("offered.f").func("x") == "m"
-        assert host.loaders["states"].get("extra.f").func("x") == "extra"
-        assert host.loaders["states"].get("mine.f").func("x") == "root"
-        assert host.loaders["states"].get("test.f").func("x") == "not bundled"
-        assert not host.loaders["states"].has("test.nop")
+            assert {name: states.get(f"{name}.f").func("x") for name in given} == given
+        assert not states.has("test.nop")
     finally:
         entry_points._entry_points.cache_clear()
 
