@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said
 from record_answers import recorded
 from tables import beside
 
@@ -116,8 +117,9 @@ def test_several_unknown_keywords_have_salts_text():
 def test_a_function_without_name_is_told_so():
     def odd(target=None): ...
 
-    with pytest.raises(UnknownKeywords, match="'name' is an invalid keyword argument"):
+    with pytest.raises(UnknownKeywords) as caught:
         bound(odd)
+    assert caught.value.unknown == ("name",)
 
 
 @pytest.mark.parametrize("key", ["aggregate", "provider", "timeout", "sfun", "__agg__", "__reqs__"])
@@ -131,7 +133,7 @@ def test_keyword_only_parameters():
     def f(name, *, must, may=1): ...
 
     assert bound(f, must=2) == (["n"], {"must": 2})
-    with pytest.raises(MissingParameters, match="Missing parameter must for state"):
+    with pytest.raises(MissingParameters):
         bound(f)
 
 
@@ -202,7 +204,9 @@ def test_every_key_arrives_exactly_once(given_names, has_kwargs):
 @pytest.mark.parametrize("key", [1, None, b"\xff", ("a", 1), 1.5])
 def test_what_is_no_string_names_no_argument(key):
     for function in (lambda name, **kwargs: None, lambda name: None):
-        with pytest.raises(ArgumentError, match=f"must be a string, not {type(key).__name__}"):
+        with pytest.raises(
+            ArgumentError, match=re.escape(said("unnamed", function="x.f", shown=f"{type(key).__name__} "))
+        ):
             bind(LoadedFunction("x.f", function, LoadedModule("x", "x.py", None)), {**LOW, "name": "x", key: 5})
 
 
@@ -235,8 +239,9 @@ def test_a_bundled_function_gets_values_of_the_types_that_it_takes(given, taken)
     ("given", "told"), TABLES["a bundled function is not called with a shape that it does not take"]
 )
 def test_a_bundled_function_is_not_called_with_a_shape_that_it_does_not_take(given, told):
-    with pytest.raises(MisshapenArguments, match=f"^{told}$"):
+    with pytest.raises(MisshapenArguments) as caught:
         bound_bundled(**given)
+    assert str(caught.value) == said("misshapen", argument=next(reversed(given)), wanted=told[0], value=told[1])
 
 
 def test_functions_of_other_authors_get_what_is_written():

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from interface_classes import bundled_interfaces
+from messages import said
 from plugin_trees import PluginTree
 
 from asyncstate import interfaces
@@ -64,9 +65,9 @@ def test_the_file_that_is_named_provides_the_functions(call):
 def test_what_it_lacks_is_not_implemented_and_comes_from_nobody_else(call):
     done = call("pkg.version_cmp", "1", "2", providers={"pkg": "otherpkg"})
     assert done.returncode != 0
-    said = done.stdout + done.stderr
-    assert "'pkg.version_cmp' is not implemented: PkgInterface asks for it" in said
-    assert "otherpkg.py lacks it" in said
+    told = done.stdout + done.stderr
+    assert "'pkg.version_cmp' is not implemented: PkgInterface asks for it" in told
+    assert "otherpkg.py lacks it" in told
 
 
 def test_a_state_that_needs_what_the_provider_lacks_says_so_in_words(apply, tree):
@@ -115,7 +116,7 @@ def test_a_bundled_provider_of_another_platform(call):
 def test_a_file_that_does_not_exist_is_named(call):
     done = call("pkg.version", "sun", providers={"pkg": "nosuch"})
     assert done.returncode != 0
-    assert "there is no execution module file 'nosuch'" in done.stderr + done.stdout
+    assert said("no-provider", virtual="pkg", file="nosuch") in done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
 
 

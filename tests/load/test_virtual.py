@@ -4,6 +4,7 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from messages import said
 from odd_values import ERRORS, odd, odd_names
 
 from asyncstate.load.folders import PluginFile, PluginFolder
@@ -23,22 +24,9 @@ def raising(error):
     return virtual
 
 
-def test_without_virtual_the_file_name_counts_even_beside_a_virtualname():
-    assert asked(__virtualname__="other") == Verdict(accepted=True, name="file_name")
-
-
-def test_true_takes_the_virtualname():
-    assert asked(__virtual__=lambda: True).name == "file_name"
-    assert asked(__virtual__=lambda: True, __virtualname__="pkg").name == "pkg"
-
-
-def test_a_returned_name_counts_unless_a_virtualname_says_otherwise():
-    assert asked(__virtual__=lambda: "pkg").name == "pkg"
-    assert asked(__virtual__=lambda: "different", __virtualname__="pkg").name == "pkg"
-
-
-def test_aliases():
-    assert asked(__virtual__=lambda: True, __virtual_aliases__=("a", "b")).aliases == ("a", "b")
+@pytest.mark.parametrize(("answer", "name"), [(True, "pkg"), ("different", "pkg"), (False, "pkg")])
+def test_a_virtualname_counts_whatever_virtual_says(answer, name):
+    assert asked(__virtual__=lambda: answer, __virtualname__="pkg").name == name
 
 
 @pytest.mark.parametrize(
@@ -49,17 +37,10 @@ def test_refusals(answer, reason):
     assert asked(__virtual__=lambda: answer) == Verdict(accepted=False, name="file_name", reason=reason)
 
 
-def test_a_refusal_is_known_under_the_virtualname():
-    assert asked(__virtual__=lambda: False, __virtualname__="pkg").name == "pkg"
-
-
 @pytest.mark.parametrize(("kind", "tag"), [("states", "states"), ("modules", "module"), ("renderers", "render")])
 def test_an_exception_is_a_refusal_that_names_the_module_and_says_why(kind, tag):
     verdict = asked(kind, __virtual__=raising(ValueError("vboom")))
-    assert verdict.reason == (
-        f"Exception raised when processing __virtual__ function for salt.loaded.ext.{tag}.file_name."
-        " Module will not be loaded: vboom"
-    )
+    assert verdict.reason == said("virtual", module=f"{tag}.file_name", error="vboom")
 
 
 def test_sys_exit_is_a_refusal():
@@ -85,7 +66,7 @@ def test_whatever_virtual_raises_is_a_refusal(name):
     with ThreadPoolExecutor(1) as pool:  # in the main thread a KeyboardInterrupt is the user's
         verdict = pool.submit(asked, __virtual__=virtual).result()
     assert not verdict.accepted
-    assert "Exception raised when processing __virtual__ function" in verdict.reason
+    assert verdict.reason.startswith(said("virtual", module="states.file_name", error=""))
 
 
 @pytest.mark.filterwarnings("ignore:coroutine")
