@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from messages import said
 
 from asyncstate import extend, salt_compat
 from asyncstate.cli.overview import OWN
-
-LACKING = "needs an extra that is not installed: install asyncstate with all its extras"
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +22,7 @@ def test_a_plugin_that_imports_salt_says_what_is_missing(tmp_path, run_here):
     (tmp_path / "_modules" / "uses.py").write_text("import salt.utils.files\ndef f():\n    return 1\n")
     done = run_here("call", "uses.f", "--file-root", tmp_path)
     assert done.returncode == 1
-    assert f"salt {LACKING}" in done.stderr
+    assert said("needs-extra", wanted="salt") in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -40,19 +39,19 @@ def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
     (tmp_path / "a.sls").write_text("a: test.nop\n")
     done = run_here("apply", "a", "--file-root", tmp_path, *words)
     assert done.returncode == 1
-    assert f"{what} {LACKING}" in done.stdout + done.stderr
+    assert said("needs-extra", wanted=what) in done.stdout + done.stderr
 
 
 def test_a_tree_is_compiled_for_this_machine_only(tmp_path, run_here):
     (tmp_path / "web1.yaml").write_text("id: web1\n")
     done = run_here("show", "top", "--file-root", tmp_path, "--for-machine", tmp_path / "web1.yaml")
-    assert f"--for-machine (grains_alone) {LACKING}" in done.stderr
+    assert said("needs-extra", wanted="--for-machine (grains_alone)") in done.stderr
 
 
 def test_a_command_of_an_extra_is_unknown(run_here):
-    said = run_here("lint").stderr
-    assert "no such command: lint" in said
-    assert "More commands come with extras, and none is installed" in said
+    told = run_here("lint").stderr
+    assert "no such command: lint" in told
+    assert said("more-commands") in told
     assert "no such command: show impact" in run_here("show", "impact", "x").stderr
     assert "no such command: show graph" in run_here("show", "graph").stderr
     assert "no such command: runs diff. There are: list, prune, show" in run_here("runs", "diff").stderr

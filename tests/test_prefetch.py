@@ -107,7 +107,7 @@ def test_there_is_no_room_beyond_a_limit(call, ahead, tmp_path, monkeypatch):
     assert ahead.room() == ""
     monkeypatch.setattr(prefetch, "LIMIT", 1 << 20)
     Path(prefetch.folder("files"), "big").write_bytes(b"x" * (3 << 20))
-    assert ahead.room() == "3 MiB were fetched ahead and not used yet"
+    assert "3 MiB" in ahead.room()
     monkeypatch.setattr(prefetch, "LIMIT", 1 << 30)
     monkeypatch.setattr(prefetch, "ROOM", 1 << 62)
     assert "MiB are free below" in ahead.room()

@@ -85,7 +85,7 @@ def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
         time.sleep(0.01)
     caplog.clear()
     with RunLock(str(cache)):  # nothing of it lives: it is named for the last time
-        assert "was killed. To see what it had done: asyncstate runs list" in caplog.text
+        assert "was killed. " in caplog.text
         assert "kill " not in caplog.text
     assert list((cache / "remains").iterdir()) == []
     caplog.clear()
@@ -96,7 +96,7 @@ def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
 async def test_a_run_that_is_resumed_waits_for_who_lives_or_is_refused(killed):
     cache, _, _, busy = killed
     with (
-        pytest.raises(ResumeRefused, match=f"kill {busy}. They must not run beside"),
+        pytest.raises(ResumeRefused, match=f"kill {busy}. They must"),
         RunLock(str(cache), wait=0.1, outlast=True),
     ):
         pass

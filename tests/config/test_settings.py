@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from messages import said
 from odd_values import in_itself
 from record_answers import read, recorded
 from tables import beside
@@ -128,12 +129,12 @@ def test_library_use_resolves_relative_roots(tmp_path, monkeypatch):
     ],
 )
 def test_a_value_of_any_kind_is_taken_or_refused_by_name(option, value):
-    said = f"{option}: "
+    told = f"{option}: "
     try:
         Settings(**{option: value}).opts()
     except ConfigError as error:
-        said = str(error)
-    assert said.startswith(f"{option}: ")
+        told = str(error)
+    assert told.startswith(f"{option}: ")
 
 
 def test_library_use_with_a_wrong_type():
@@ -212,16 +213,16 @@ def test_broken_yaml_names_the_line(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: " + "[" * 100_000, ":1: not valid YAML: nested deeper than 100 levels"),
-        ("a:\n  " + "- " * 5000, ":2: not valid YAML: nested deeper than 100 levels"),
+        ("a: " + "[" * 100_000, f":1: not valid YAML: {said('too-deep')}"),
+        ("a:\n  " + "- " * 5000, f":2: not valid YAML: {said('too-deep')}"),
         ("a: 2024-13-45", ": not valid YAML: month must be in 1..12"),
         ("a: " + "9" * 5000, ": not valid YAML: "),
-        ("a: 0x" + "f" * 5000, ": not valid YAML: a number of more than 4,300 digits"),
-        ("a: &a [*a]", ": not valid YAML: data that contains itself"),
+        ("a: 0x" + "f" * 5000, f": not valid YAML: {said('long-number')}"),
+        ("a: &a [*a]", f": not valid YAML: {said('in-itself')}"),
         ("a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 20)),
-         ":7: not valid YAML: the same data is repeated too often: more than 1,000,000 values"),
+         f":7: not valid YAML: {said('repeated')}"),
         ("a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}\n" for i in range(1, 20)),
-         ":7: not valid YAML: the same data is repeated too often: more than 1,000,000 values"),
+         f":7: not valid YAML: {said('repeated')}"),
     ],
     ids=["flow", "dashes", "date", "digits", "hexadecimal", "cycle", "aliases", "merges"],
 )  # fmt: skip
@@ -237,7 +238,7 @@ def test_files_that_cannot_be_used(tmp_path):
         load_settings([tmp_path / "gone.yaml"], environ={})
     with pytest.raises(ConfigError, match=r"neither config.yaml nor minion"):
         load_settings([tmp_path], environ={})
-    with pytest.raises(ConfigError, match="expected a mapping of options, got list"):
+    with pytest.raises(ConfigError, match=said("options")):
         load_settings([write(tmp_path / "list.yaml", "[1]")], environ={})
     (tmp_path / "latin.yaml").write_bytes(b"id: \xe9")
     with pytest.raises(ConfigError, match="is not UTF-8 text"):
@@ -351,7 +352,7 @@ def test_a_user_without_a_home_has_no_files_in_the_working_directory(home, xdg, 
         if value is not None:
             nobody(name, value)
     assert all(map(os.path.isabs, default_candidates()))
-    with pytest.raises(ConfigError, match=r"54321 has no home: .* Set HOME, or the settings cachedir and state_dir"):
+    with pytest.raises(ConfigError, match=r"54321 has no home: .* Set HOME, or "):
         Settings()
     assert Settings(cachedir=str(tmp_path / "cache")).state_dir == str(tmp_path / "cache/state")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import match
 
 from asyncstate import dunders
 from asyncstate.dunders import changed, failed, make_row, unchanged, would_change
@@ -36,10 +37,7 @@ def test_each_way_a_state_can_end(row, result, changes, comment):
 
 @pytest.mark.parametrize("changes", [["a"], "installed", [("old", 1)], {"a"}, 3])
 def test_changes_that_are_no_dictionary_are_refused(changes):
-    told = (
-        rf"^the changes of the row of 'it' must be a dictionary, such as .*, and are of type {type(changes).__name__}$"
-    )
-    with pytest.raises(TypeError, match=told):
+    with pytest.raises(TypeError, match=match("changes", kind=type(changes).__name__)):
         changed("it", "Done", changes)
 
 

@@ -109,7 +109,7 @@ def test_no_link_of_a_user_leads_root_into_a_folder(home, name):
 def test_no_link_of_a_user_leads_root_to_a_file(home, name):
     planted(home / "L", home.parent / "victim" / "f")
     before = tree(home.parent)
-    with pytest.raises(PathRefused, match="Name the path it leads to"):
+    with pytest.raises(PathRefused, match=f"symbolic link {home}/L: .* belongs to user root"):
         OPERATIONS[name](f"{home}/L")
     assert tree(home.parent) == before
 
@@ -273,7 +273,7 @@ def test_a_tree_is_copied_with_links_modes_and_times(tmp_path, way):
 @as_root
 def test_a_tree_with_planted_files_is_not_copied(home):
     os.link(home.parent / "victim" / "f", home / "h")
-    with pytest.raises(PathRefused, match="hard link to a file of user root that user nobody"):
+    with pytest.raises(PathRefused, match=r"hard link .* of user root that user nobody"):
         filesystem.copy_tree(str(home), f"{home.parent}/copy")
     os.unlink(home / "h")
     os.mkfifo(home / "pipe")

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 import anyio
 import pytest
+from messages import match
 
 from asyncstate import AsyncStateError, Settings, StateRuntime
 from asyncstate.errors import LockHeld, PathRefused
@@ -194,7 +195,7 @@ def dead():
 
 def test_a_dead_process_is_no_holder(tmp_path, dead):
     """Its name stays in the file until the next run takes the lock."""
-    (tmp_path / "run.lock").write_text(json.dumps({"pid": dead, "since": "a run that was killed"}))
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": dead, "since": "a killed run"}))
     assert RunLock(str(tmp_path)).holder() is None
     with open(tmp_path / "run.lock") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -205,7 +206,7 @@ def test_a_dead_process_is_no_holder(tmp_path, dead):
 
 def test_whoever_cleans_up_after_a_killed_run_has_named_itself(tmp_path, monkeypatch, dead):
     """Cleaning up may take seconds, in which others look who has the lock."""
-    (tmp_path / "run.lock").write_text(json.dumps({"pid": dead, "since": "a run that was killed"}))
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": dead, "since": "a killed run"}))
     named = []
 
     def clear(_directory):
@@ -238,7 +239,7 @@ def test_trio_is_told_what_is_needed(settings):
             raise AssertionError("it was entered")
 
     async def drive():
-        with pytest.raises(AsyncStateError, match="needs the event loop of asyncio"):
+        with pytest.raises(AsyncStateError, match=match("no-loop")):
             await main()
 
     # What trio's loop looks like from here: a coroutine that runs, and no loop of asyncio.
@@ -264,10 +265,14 @@ def test_root_keeps_its_lock_and_notes_where_nobody_else_writes(tmp_path):
     """Notes name files that the next run removes."""
     folder = tmp_path / "cache"
     folder.mkdir()
-    for mode, owner in ((0o777, 0), (0o1777, 0), (0o755, 65534)):
+    for mode, owner, user in (
+        (0o777, 0, "others than root"),
+        (0o1777, 0, "others than root"),
+        (0o755, 65534, "user nobody"),
+    ):
         os.chown(folder, owner, -1)
         folder.chmod(mode)
-        with pytest.raises(PathRefused, match=r"Refusing to keep the lock .* can change them"), RunLock(str(folder)):
+        with pytest.raises(PathRefused, match=match("foreign-cache", folder=folder, user=user)), RunLock(str(folder)):
             pass
         if not mode & 0o1000:
             with pytest.raises(PathRefused), RunLock(str(folder / "below")):
@@ -277,7 +282,7 @@ def test_root_keeps_its_lock_and_notes_where_nobody_else_writes(tmp_path):
 
 def test_on_a_full_disk_the_lock_is_held_without_a_name(tmp_path, monkeypatch):
     """What frees the disk may be what the run is to do."""
-    (tmp_path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "since": "a run that was killed"}))
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "since": "a killed run"}))
     written = []
 
     def full(_file, content, _offset):
@@ -307,7 +312,7 @@ def test_a_lock_that_cannot_have_notes_leaves_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("wait", "words"), [(0.0, "30 s for that"), (1.5, "1.5 s for that"), (math.inf, "for that, however long it takes")]
+    ("wait", "words"), [(0.0, "it waits 30 s"), (1.5, "it waits 1.5 s"), (math.inf, "however long it takes")]
 )
 def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_path, monkeypatch, caplog, wait, words):
     left = ["sleep (process 5)", ""]
@@ -315,7 +320,8 @@ def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_pat
     monkeypatch.setattr("asyncstate.guard.lock._LOOK", 0)
     with RunLock(str(tmp_path), wait=wait, outlast=True):
         assert left == []
-    assert caplog.messages == [f"The run begins when they have ended; it waits {words}"]
+    (told,) = caplog.messages
+    assert words in told
 
 
 def test_a_lock_whose_file_was_removed_meanwhile_counts_for_nobody(tmp_path, monkeypatch):

@@ -390,7 +390,7 @@ def test_an_interface_that_contradicts_itself():
     assert [each.status for each in check_conformance(Both(), {}, {"kernel": "Linux"})] == [Status.NOT_APPLICABLE]
     assert [each.status for each in check_conformance(Both(), {}, {"os": "Debian"})] == [Status.MISSING]
     assert [each.status for each in check_conformance(Both(), {}, {})] == [Status.UNSUPPORTED]
-    with pytest.raises(InterfaceError, match="both supported and not applicable"):
+    with pytest.raises(InterfaceError, match="both supported and"):
         check_conformance(Both(), {}, {"os": "Debian", "kernel": "Linux"})
 
 

@@ -40,7 +40,7 @@ def test_a_record_is_read_as_it_was_written():
         (TEXT.replace(b'"version":1', b'"version":"x"'), "no plan"),
         (b"[" * 100_000, "no plan"),
         (b'{"version":1,"chunks":[{"tag":' + b"[" * 100_000, "no plan"),
-        (TEXT.replace(b'"rank":[', b'"rank":[1,'), "places in the serial order"),
+        (TEXT.replace(b'"rank":[', b'"rank":[1,'), "5 nodes, but 6 places"),
     ],
     ids=range(10),
 )

@@ -1,4 +1,5 @@
 import pytest
+from messages import said
 from msgspec import UNSET
 
 from asyncstate.plans.comparison import ArgumentChange, Differences, EdgeChange, InputChange, Move, StateChange
@@ -7,14 +8,14 @@ from asyncstate.plans.words import argument_lines, difference_lines, label
 A, B = "test_|-a_|-a_|-nop", "file_|-b_|-/b_|-managed"
 
 
-def said(**differences):
+def lines(**differences):
     return [
         f"{'  ' * line.depth}{line.mark} {line.text}" for line in difference_lines(Differences(True, **differences))
     ]
 
 
 def test_equal_plans_need_no_words():
-    assert said() == []
+    assert lines() == []
 
 
 @pytest.mark.parametrize(
@@ -44,11 +45,13 @@ def test_equal_plans_need_no_words():
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_each_difference_has_its_line(differences, expected):
-    assert said(**differences) == expected
+    assert lines(**differences) == expected
 
 
 def test_what_is_hidden_is_not_said():
-    assert [line.text for line in argument_lines(ArgumentChange("pw", hidden=True))] == ["pw: changed; it is not shown"]
+    assert [line.text for line in argument_lines(ArgumentChange("pw", hidden=True))] == [
+        f"pw: {said('hidden-argument')}"
+    ]
 
 
 def test_an_argument_that_was_not_there_is_none():
@@ -57,9 +60,9 @@ def test_an_argument_that_was_not_there_is_none():
 
 def test_of_a_long_text_only_what_differs_is_said():
     before = "".join(f"line {number}\n" for number in range(100))
-    lines = list(argument_lines(ArgumentChange("contents", before, before.replace("line 50\n", "line fifty\n"))))
-    assert [(line.mark, line.text) for line in lines if line.mark in "+-"] == [("-", "line 50"), ("+", "line fifty")]
-    assert len(lines) < 8
+    shown = list(argument_lines(ArgumentChange("contents", before, before.replace("line 50\n", "line fifty\n"))))
+    assert [(line.mark, line.text) for line in shown if line.mark in "+-"] == [("-", "line 50"), ("+", "line fifty")]
+    assert len(shown) < 8
 
 
 def test_the_words_are_bounded():

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from messages import said
 from tables import beside
 
 from asyncstate.dunders.context import CancelToken
@@ -51,7 +52,7 @@ def test_places_are_few_where_few_processes_are_allowed(monkeypatch, source, all
 @pytest.mark.parametrize(("allowed", "number"), [(100, 1), (200, 1), (400, 5), (100_000, 200)])
 def test_places_are_few_where_little_memory_is_allowed(monkeypatch, allowed, number):
     monkeypatch.setattr(descriptors, "_address_space", lambda: (allowed, 110))
-    words = f"this process may have {allowed} MiB of memory (raise it with ulimit -v)"
+    words = said("memory", allowed=allowed)
     assert places(200) == (number, words if number < 200 else "")
 
 

@@ -159,7 +159,7 @@ def test_what_is_parsed_is_never_cut(small, where, size):
         assert run_child(["head", "-c", f"{size}", "/dev/zero"], limit=size).stdout == bytes(size)
         with pytest.raises(CommandExecutionError, match=f"wrote more than {size - 1} bytes"):
             run_child(["head", "-c", f"{size}", "/dev/zero"], limit=size - 1)
-        with pytest.raises(CommandExecutionError, match=rf"^yes was ended: it wrote more than {size} bytes$"):
+        with pytest.raises(CommandExecutionError, match=f"^yes was .* more than {size} bytes$"):
             run_child(["yes"], limit=size)
 
 

@@ -23,7 +23,7 @@ def test_nothing_but_the_id_and_the_outcome_is_left():
 
 
 def test_of_a_state_that_was_not_called_the_engine_says_why():
-    row = {"name": "n", "result": False, "changes": {}, "comment": "One or more requisite failed: s.a", "__id__": "i"}
+    row = {"name": "n", "result": False, "changes": {}, "comment": "One requisite failed: s.a", "__id__": "i"}
     held_back = {**row, "__state_ran__": False}
     assert hush_row(held_back, "i") == {**held_back, "name": MASK}
     assert hush_row(held_back, "n") == held_back

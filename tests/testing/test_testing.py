@@ -44,12 +44,8 @@ def states(tmp_path):
 def test_a_state_that_keeps_the_contract(states):
     proof = states.prove("marker.present", name=states.path("marker"), text="new")
     assert proof.changes == {"text": {"old": None, "new": "new"}}
-    assert [row["result"] for row in (proof.foretold, proof.row, proof.again, proof.settled)] == [
-        None,
-        True,
-        True,
-        True,
-    ]
+    rows = (proof.foretold, proof.row, proof.again, proof.settled)
+    assert [row["result"] for row in rows] == [None, True, True, True]
 
 
 def test_one_with_nothing_to_do_and_one_that_fails(states):
@@ -84,48 +80,7 @@ def test_settings_of_your_own_keep_to_the_scratch_folder(tmp_path):
     assert runner.settings.cachedir == str(tmp_path / "states" / "cache")
 
 
-BROKEN = [
-    pytest.param('if __opts__["test"]:', "if False:", "the dry run touched marker", id="the dry run writes"),
-    pytest.param('"result": None', '"result": True', "the dry run: the result is True, not None", id="no None"),
-    pytest.param("if now == text:", "if False:", "the second run: True with changes", id="not idempotent"),
-    pytest.param('"comment": "Written"', '"comment": ""', "the comment is empty or not text", id="no comment"),
-    pytest.param(
-        "Path(name).write_text",
-        "Path(name + '.more').write_text",
-        "marker.more changed, and the footprint does not list it",
-        id="footprint too small",
-    ),
-    pytest.param(
-        "Path(name).write_text(text)",
-        "Path(name).write_text(text), Path(name).rename(name + '.1'), Path(name).symlink_to(name + '.1')",
-        "marker is a link now, and the footprint does not list it under 'links'",
-        id="a link not declared",
-    ),
-    pytest.param(
-        'ret | {"comment": "Written"}',
-        'ret | {"changes": {}, "comment": "Written"}',
-        "the dry run predicted changes that the real run did not make",
-        id="foretells too much",
-    ),
-    pytest.param(
-        '"changes": {}, "comment": "In place"',
-        '"changes": {}, "comment": "In place", "set": {1}',
-        "cannot be written as JSON",
-        id="no JSON",
-    ),
-    pytest.param(
-        'ret | {"comment": "Written"}',
-        'ret | {"changes": {"a": object()}, "comment": "Written"}',
-        "the real run: what it returned cannot be written as JSON: Object of type object",
-        id="an object",
-    ),
-    pytest.param(
-        '"result": True, "changes": {}', '"result": False, "changes": {}', "the result is False, not True", id="fails"
-    ),
-]
-
-
-@pytest.mark.parametrize(("right", "wrong", "message"), BROKEN)
+@pytest.mark.parametrize(("right", "wrong", "message"), TABLES["state"])
 def test_each_broken_promise_is_named(states, right, wrong, message):
     assert right in GOOD
     states.tree("_states/marker.py", GOOD.replace(right, wrong))
@@ -191,6 +146,13 @@ def get(name):
 """
 
 
+HOOKS_PROVED = {
+    "watch": lambda states: states.prove_watch("book.present", name=states.path("a")),
+    "aggregate": lambda states: states.prove_aggregate("book.present", *({"name": states.path(name)} for name in "ab")),
+    "prefetch": lambda states: states.prove_prefetch("book.present", name=states.path("a")),
+}
+
+
 @pytest.fixture
 def book(states):
     """Write the module of a book, with one text of it replaced by another; return its states."""
@@ -217,7 +179,7 @@ def test_hooks_that_keep_the_contract(book):
 
 def test_a_common_call_is_of_two_states_or_more(book):
     states = book()
-    with pytest.raises(ValueError, match="a common call is of two states or more"):
+    with pytest.raises(ValueError, match=r"^a common call "):
         states.prove_aggregate("book.present", {"name": states.path("a")})
 
 
@@ -231,38 +193,16 @@ async def test_hooks_are_proved_from_an_async_test(book):
     assert states.prove_watch("book.present", name=states.path("a"))["result"] is True
 
 
-WATCH = TABLES["watch"]
-
-
-@pytest.mark.parametrize(("right", "wrong", "message"), WATCH)
-def test_each_promise_that_mod_watch_breaks_is_named(book, right, wrong, message):
+@pytest.mark.parametrize(
+    ("hook", "right", "wrong", "message"), [(hook, *row) for hook in HOOKS_PROVED for row in TABLES[hook]]
+)
+def test_each_promise_that_a_hook_breaks_is_named(book, hook, right, wrong, message):
     states = book(right, wrong)
-    with pytest.raises(BrokenContract, match=r"^mod_watch of book\.present:\n") as error:
-        states.prove_watch("book.present", name=states.path("a"))
-    assert f"- {message}" in str(error.value)
-    assert set(json.loads("{" + str(error.value).partition("\n{")[2])) == {"the dry run", "the real run"}
-
-
-AGGREGATE = TABLES["aggregate"]
-
-
-@pytest.mark.parametrize(("right", "wrong", "message"), AGGREGATE)
-def test_each_promise_that_mod_aggregate_breaks_is_named(book, right, wrong, message):
-    states = book(right, wrong)
-    with pytest.raises(BrokenContract, match=r"^mod_aggregate of book\.present:\n") as error:
-        states.prove_aggregate("book.present", {"name": states.path("a")}, {"name": states.path("b")})
-    assert f"- {message}" in str(error.value)
-
-
-PREFETCH = TABLES["prefetch"]
-
-
-@pytest.mark.parametrize(("right", "wrong", "message"), PREFETCH)
-def test_each_promise_that_mod_prefetch_breaks_is_named(book, right, wrong, message):
-    states = book(right, wrong)
-    with pytest.raises(BrokenContract, match=r"^mod_prefetch of book\.present:\n") as error:
-        states.prove_prefetch("book.present", name=states.path("a"))
-    assert f"- {message}" in str(error.value)
+    with pytest.raises(BrokenContract, match=rf"^mod_{hook} of book\.present:\n") as error:
+        HOOKS_PROVED[hook](states)
+    assert message in str(error.value)
+    if hook == "watch":
+        assert set(json.loads("{" + str(error.value).partition("\n{")[2])) == {"the dry run", "the real run"}
 
 
 def test_the_plugin_as_an_author_uses_it(pytester):
