@@ -34,6 +34,13 @@ def tree(tmp_path):
     return write
 
 
+@pytest.fixture
+async def rt(tree):
+    """A runtime of a tree with one state."""
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as runtime:
+        yield runtime
+
+
 def results(report):
     return {row["__id__"]: row["result"] for row in report.rows.values()}
 
@@ -58,19 +65,17 @@ async def test_events_of_a_run_can_be_iterated(tree):
     assert sum(isinstance(event, ChunkFinished) for event in events) == 1
 
 
-async def test_a_run_ends_with_its_block_even_if_nobody_listens(tree):
-    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
-        async with rt.run(await rt.compile(["web"])) as run:
-            with pytest.raises(RuntimeError, match="not over"):
-                _ = run.report
-        assert results(run.report) == {"a": True}
+async def test_a_run_ends_with_its_block_even_if_nobody_listens(rt):
+    async with rt.run(await rt.compile(["web"])) as run:
+        with pytest.raises(RuntimeError, match="not over"):
+            _ = run.report
+    assert results(run.report) == {"a": True}
 
 
-async def test_a_run_without_events_cannot_be_iterated(tree):
-    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
-        run = rt.run(await rt.compile(["web"]), events=False)
-        with pytest.raises(RuntimeError, match="without events"):
-            aiter(run)
+async def test_a_run_without_events_cannot_be_iterated(rt):
+    run = rt.run(await rt.compile(["web"]), events=False)
+    with pytest.raises(RuntimeError, match="without events"):
+        aiter(run)
 
 
 async def test_leaving_the_block_by_an_exception_cancels_the_run(tree):
@@ -106,14 +111,13 @@ async def test_a_run_whose_tasks_a_state_cancels_has_its_report_all_the_same(tre
     assert isinstance(events[-1], RunFinished)
 
 
-async def test_a_run_is_started_once(tree):
-    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
-        run = rt.run(await rt.compile(["web"]))
-        async with run:
-            pass
-        with pytest.raises(RuntimeError, match="started once"):
-            await run.__aenter__()
-        assert (await rt.apply(["web"])).ok
+async def test_a_run_is_started_once(rt):
+    run = rt.run(await rt.compile(["web"]))
+    async with run:
+        pass
+    with pytest.raises(RuntimeError, match="started once"):
+        await run.__aenter__()
+    assert (await rt.apply(["web"])).ok
 
 
 async def test_a_run_that_two_tasks_enter_at_once_is_started_once(tree):
@@ -129,13 +133,12 @@ async def test_a_run_that_two_tasks_enter_at_once_is_started_once(tree):
     assert all(isinstance(error, RuntimeError) and "started once" in str(error) for error in others)
 
 
-async def test_a_run_whose_block_is_left_at_once_by_an_exception_has_a_report(tree):
-    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
-        async with asyncio.timeout(40):
-            with pytest.raises(ZeroDivisionError):
-                async with rt.run(await rt.compile(["web"])) as run:
-                    _ = 1 / 0
-        assert (run.report.exit_code, run.report.rows, len(run.report.not_started)) == (125, {}, 1)
+async def test_a_run_whose_block_is_left_at_once_by_an_exception_has_a_report(rt):
+    async with asyncio.timeout(40):
+        with pytest.raises(ZeroDivisionError):
+            async with rt.run(await rt.compile(["web"])) as run:
+                _ = 1 / 0
+    assert (run.report.exit_code, run.report.rows, len(run.report.not_started)) == (125, {}, 1)
 
 
 async def test_a_run_that_an_observer_cancels_at_its_first_event_has_a_report(tree):

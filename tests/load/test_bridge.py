@@ -65,6 +65,12 @@ def tree(tmp_path):
     return tree
 
 
+@pytest.fixture
+async def host(tree):
+    async with tree.attached() as host:
+        yield host
+
+
 async def in_thread(host, func, *args):
     return await host.workers.run_in(host.context(), func, *args)
 
@@ -72,85 +78,68 @@ async def in_thread(host, func, *args):
 # in a thread
 
 
-async def test_a_thread_gets_values_of_plain_and_async_functions(tree):
-    async with tree.attached() as host:
-
-        def work():
-            return host.salt["mod.plain"](2), host.salt["mod.later"](x=2)
-
-        assert await in_thread(host, work) == (4, 6)
+async def test_a_thread_gets_values_of_plain_and_async_functions(host):
+    assert await in_thread(host, lambda: (host.salt["mod.plain"](2), host.salt["mod.later"](x=2))) == (4, 6)
 
 
-async def test_a_plain_function_runs_in_the_callers_thread(tree):
-    async with tree.attached() as host:
-
-        def work():
-            return host.salt["mod.where"]() == threading.get_ident()
-
-        assert await in_thread(host, work)
+async def test_a_plain_function_runs_in_the_callers_thread(host):
+    assert await in_thread(host, lambda: host.salt["mod.where"]() == threading.get_ident())
 
 
-async def test_an_async_function_runs_on_the_hosts_loop(tree):
-    async with tree.attached() as host:
-        assert await in_thread(host, host.salt["mod.loop_of"]) is asyncio.get_running_loop()
-        assert await in_thread(host, host.salt["mod.thread_of_async"]) is asyncio.get_running_loop()
+async def test_an_async_function_runs_on_the_hosts_loop(host):
+    assert await in_thread(host, host.salt["mod.loop_of"]) is asyncio.get_running_loop()
+    assert await in_thread(host, host.salt["mod.thread_of_async"]) is asyncio.get_running_loop()
 
 
 @pytest.mark.parametrize("name", ["mod.fails", "mod.fails_later"])
-async def test_exceptions_arrive(tree, name):
-    async with tree.attached() as host:
-        with pytest.raises(ValueError, match="inside"):
-            await in_thread(host, host.salt[name])
-        with pytest.raises(ValueError, match="inside"):
-            await host.salt[name]()
+async def test_exceptions_arrive(host, name):
+    with pytest.raises(ValueError, match="inside"):
+        await in_thread(host, host.salt[name])
+    with pytest.raises(ValueError, match="inside"):
+        await host.salt[name]()
 
 
-async def test_sys_exit_in_an_async_function_does_not_end_the_loop(tree):
-    async with tree.attached() as host:
-        for call in (host.salt["mod.leaves"](), in_thread(host, host.salt["mod.leaves"])):
-            with pytest.raises(LoaderError, match=r"sys\.exit\(4\)"):
-                await call
+async def test_sys_exit_in_an_async_function_does_not_end_the_loop(host):
+    for call in (host.salt["mod.leaves"](), in_thread(host, host.salt["mod.leaves"])):
+        with pytest.raises(LoaderError, match=r"sys\.exit\(4\)"):
+            await call
 
 
-async def test_a_plain_function_that_returns_a_coroutine_counts_as_async(tree):
-    async with tree.attached() as host:
-        assert await in_thread(host, host.salt["mod.gives_coroutine"]) == 15
-        assert await host.salt["mod.gives_coroutine"]() == 15
+async def test_a_plain_function_that_returns_a_coroutine_counts_as_async(host):
+    assert await in_thread(host, host.salt["mod.gives_coroutine"]) == 15
+    assert await host.salt["mod.gives_coroutine"]() == 15
 
 
-async def test_the_context_of_the_call_is_the_callers(tree):
-    async with tree.attached() as host:
+async def test_the_context_of_the_call_is_the_callers(host):
+    def work():
+        return [host.salt[f"mod.{name}"]() for name in ("env", "env_later")]
 
-        def work():
-            return [host.salt[f"mod.{name}"]() for name in ("env", "env_later")]
-
-        assert await host.workers.run_in(host.context(env="dev"), work) == ["dev", "dev"]
+    assert await host.workers.run_in(host.context(env="dev"), work) == ["dev", "dev"]
 
 
-async def test_a_cancelled_call_ends_at_its_next_call(tree):
-    async with tree.attached() as host:
-        reached, went_on, ended = threading.Event(), threading.Event(), threading.Event()
-        outcome = []
+async def test_a_cancelled_call_ends_at_its_next_call(host):
+    reached, went_on, ended = threading.Event(), threading.Event(), threading.Event()
+    outcome = []
 
-        def work():
-            reached.set()
-            went_on.wait(40)
-            try:
-                outcome.append(host.salt["mod.plain"]())
-            except RunCancelled as error:
-                outcome.append(error)
-            ended.set()
+    def work():
+        reached.set()
+        went_on.wait(40)
+        try:
+            outcome.append(host.salt["mod.plain"]())
+        except RunCancelled as error:
+            outcome.append(error)
+        ended.set()
 
-        task = asyncio.create_task(in_thread(host, work))
-        while not reached.is_set():  # noqa: ASYNC110 - set in a thread
-            await asyncio.sleep(0.001)
-        task.cancel("stop")
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        went_on.set()
-        assert ended.wait(40)
-        assert isinstance(outcome[0], RunCancelled)
-        assert str(outcome[0]) == "stop"
+    task = asyncio.create_task(in_thread(host, work))
+    while not reached.is_set():  # noqa: ASYNC110 - set in a thread
+        await asyncio.sleep(0.001)
+    task.cancel("stop")
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    went_on.set()
+    assert ended.wait(40)
+    assert isinstance(outcome[0], RunCancelled)
+    assert str(outcome[0]) == "stop"
 
 
 async def test_an_async_function_that_was_cancelled_cancels_who_waits_for_it(tree):
@@ -196,29 +185,26 @@ async def test_cancelling_a_thread_that_waits_for_the_loop_cancels_what_it_waits
         assert set(seen) == {"waits", "cancelled", "thread ended"}
 
 
-async def test_chains_across_the_two_sides_never_deadlock(tree):
-    async with tree.attached() as host:
-        chains = [in_thread(host, host.salt["mod.level"], 4) for _ in range(64)]
-        chains += [host.salt["mod.level_later"](5) for _ in range(64)]
-        async with asyncio.timeout(40):
-            assert await asyncio.gather(*chains) == [0] * 128
+async def test_chains_across_the_two_sides_never_deadlock(host):
+    chains = [in_thread(host, host.salt["mod.level"], 4) for _ in range(64)]
+    chains += [host.salt["mod.level_later"](5) for _ in range(64)]
+    async with asyncio.timeout(40):
+        assert await asyncio.gather(*chains) == [0] * 128
 
 
 # on the loop
 
 
-async def test_on_the_loop_every_call_is_awaited(tree):
-    async with tree.attached() as host:
-        with host.enter():
-            assert await host.salt["mod.plain"](2) == 4
-            assert await host.salt["mod.later"](2) == 6
-            assert await asyncio.gather(host.salt["mod.plain"](1), host.salt["mod.later"](1)) == [2, 3]
-            assert await asyncio.create_task(host.salt["mod.plain"](4)) == 8
+async def test_on_the_loop_every_call_is_awaited(host):
+    with host.enter():
+        assert await host.salt["mod.plain"](2) == 4
+        assert await host.salt["mod.later"](2) == 6
+        assert await asyncio.gather(host.salt["mod.plain"](1), host.salt["mod.later"](1)) == [2, 3]
+        assert await asyncio.create_task(host.salt["mod.plain"](4)) == 8
 
 
-async def test_a_plain_function_leaves_the_loops_thread(tree):
-    async with tree.attached() as host:
-        assert await host.salt["mod.where"]() != threading.get_ident()
+async def test_a_plain_function_leaves_the_loops_thread(host):
+    assert await host.salt["mod.where"]() != threading.get_ident()
 
 
 def uses():
@@ -241,43 +227,38 @@ def uses():
 
 
 @pytest.mark.parametrize("use", uses())
-async def test_using_a_pending_call_says_that_await_is_missing(tree, use):
-    async with tree.attached() as host:
-        call = host.salt["mod.plain"]()
-        line = test_using_a_pending_call_says_that_await_is_missing.__code__.co_firstlineno + 3
-        with pytest.raises(ForgottenAwait) as caught:
-            use(call)
-        assert str(caught.value) == f"you forgot to await __salt__['mod.plain'] in {__file__}, line {line}"
-        assert await call == 2
+async def test_using_a_pending_call_says_that_await_is_missing(host, use):
+    call = host.salt["mod.plain"]()
+    line = test_using_a_pending_call_says_that_await_is_missing.__code__.co_firstlineno + 2
+    with pytest.raises(ForgottenAwait) as caught:
+        use(call)
+    assert str(caught.value) == f"you forgot to await __salt__['mod.plain'] in {__file__}, line {line}"
+    assert await call == 2
 
 
-async def test_a_task_of_a_pending_call_can_be_shown(tree):
-    async with tree.attached() as host:
-        task = asyncio.create_task(host.salt["mod.plain"]())
-        assert "PendingCall" in repr(task)
-        assert await task == 2
+async def test_a_task_of_a_pending_call_can_be_shown(host):
+    task = asyncio.create_task(host.salt["mod.plain"]())
+    assert "PendingCall" in repr(task)
+    assert await task == 2
 
 
-async def test_a_call_that_is_never_awaited_is_reported(tree):
-    async with tree.attached() as host:
-        warned = r"__salt__\['mod.plain'\] from .*test_bridge.py:\d+> was never awaited"
-        with pytest.warns(RuntimeWarning, match=warned):
-            host.salt["mod.plain"]()
+async def test_a_call_that_is_never_awaited_is_reported(host):
+    warned = r"__salt__\['mod.plain'\] from .*test_bridge.py:\d+> was never awaited"
+    with pytest.warns(RuntimeWarning, match=warned):
+        host.salt["mod.plain"]()
 
 
-async def test_a_forgotten_await_is_reported_once(tree):
-    async with tree.attached() as host:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            with pytest.raises(ForgottenAwait):
-                int(host.salt["mod.plain"]())
-            gc.collect()
-        assert said == []
+async def test_a_forgotten_await_is_reported_once(host):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with pytest.raises(ForgottenAwait):
+            int(host.salt["mod.plain"]())
+        gc.collect()
+    assert said == []
 
 
-async def test_closing_a_pending_call_is_quiet(tree):
-    async with tree.attached() as host:
-        host.salt["mod.later"]().close()
+async def test_closing_a_pending_call_is_quiet(host):
+    host.salt["mod.later"]().close()
 
 
 # without a loop
