@@ -1,18 +1,20 @@
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said
 from plans import PlanBuilder
 from strategies import high_data
-from trees import compiler
+from tables import beside
+from trees import compiler, plan
 
-from asyncstate.model.encode import json_bytes
-from asyncstate.plans.comparison import Move, compare
+from asyncstate.plans.comparison import compare
 from asyncstate.plans.inputs import Key
 from asyncstate.plans.record import Inputs, Selection
 from asyncstate.plans.recording import PlanRecorder, Treatment
+from asyncstate.plans.words import difference_lines
 from asyncstate.redact import Secrets
 
+CASES = beside(__file__)
 KEY, OTHER_KEY = Key(b"k" * 32), Key(b"l" * 32)
 
 
@@ -39,42 +41,21 @@ def test_a_plan_does_not_differ_from_itself(high):
     assert not compare(first, again).any
 
 
-def test_states_that_come_and_go_are_named():
-    found = compare(record(base().chunk("c")), record(base().chunk("d")))
-    assert ([each.tag for each in found.added], [each.tag for each in found.removed]) == ([tag("d")], [tag("c")])
-    assert found.of_states
-    assert not found.changed
-    assert not found.moved
-
-
-@pytest.mark.parametrize(
-    ("change", "name", "before", "after"),
-    [
-        ({"mode": "0600"}, "mode", "0644", "0600"),
-        ({"mode": 644}, "mode", "0644", 644),
-        ({"makedirs": True}, "makedirs", msgspec.UNSET, True),
-    ],
-)
-@pytest.mark.parametrize("key", [KEY, OTHER_KEY], ids=["one key", "two keys"])
-def test_an_argument_that_changes_is_named(key, change, name, before, after):
-    [changed] = compare(record(base()), record(base(**change), key)).changed
-    [argument] = changed.arguments
-    assert (changed.tag, argument.name, argument.before, argument.after) == (B, name, before, after)
-
-
-@pytest.mark.parametrize(("before", "after"), [(1, True), (1, 1.0), (0, False), ({1: 2}, {"1": 2}), ([1], ["1"])])
-def test_values_that_python_takes_for_equal_differ(before, after):
-    [changed] = compare(record(base(x=before)), record(base(x=after))).changed
-    assert [each.name for each in changed.arguments] == ["x"]
-
-
-def test_a_secret_that_changes_is_named_and_not_shown():
-    secrets = ["hunter2", "correct horse"]
-    before, after = (record(base(password=word), secrets=secrets) for word in secrets)
+@pytest.mark.parametrize("name", CASES)
+def test_differences_of_two_trees(name):
+    case = CASES[name]
+    before, after, elsewhere = (
+        PlanRecorder(plan(case[text]), Secrets(["hunter2", "correct horse"]), key).record()
+        for text, key in (("before", KEY), ("after", KEY), ("after", OTHER_KEY))
+    )
     found = compare(before, after)
-    [changed] = found.changed
-    assert [(each.name, each.hidden) for each in changed.arguments] == [("password", True)]
-    assert b"hunter2" not in json_bytes(found)
+    shown = "".join(f"{'  ' * line.depth}{line.mark} {line.text}\n" for line in difference_lines(found))
+    assert shown == case["shows"].replace("HIDDEN", said("hidden-argument"))
+    assert found.any == found.of_plan == bool(shown)
+    assert found.of_states == any(line.startswith(("+ test.nop: ", "- test.nop: ", "~")) for line in shown.splitlines())
+    other = compare(before, elsewhere)
+    if other.comparable:
+        assert other == found
 
 
 def test_secrets_cannot_be_compared_under_two_keys():
@@ -82,39 +63,6 @@ def test_secrets_cannot_be_compared_under_two_keys():
     found = compare(before, after)
     assert not found.comparable
     assert not found.changed
-
-
-def test_a_state_with_another_name_is_the_same_state():
-    before = PlanBuilder().chunk("a", name="/x").chunk("b", require=["a"])
-    after = PlanBuilder().chunk("a", name="/y").chunk("b", require=["a"])
-    found = compare(record(before), record(after))
-    assert not found.added
-    assert not found.edges_added
-    assert (found.changed[0].tag, found.changed[0].was) == (tag("a", name="/y"), tag("a", name="/x"))
-
-
-def test_an_edge_that_comes_or_goes_is_named():
-    without = PlanBuilder().chunk("a").chunk("b")
-    with_ = PlanBuilder().chunk("a").chunk("b", watch=["a"])
-    found = compare(record(without), record(with_))
-    [edge] = found.edges_added
-    assert (edge.before, edge.after, edge.source, edge.between_kept) == (tag("a"), tag("b"), "watch", True)
-    [edge] = compare(record(with_), record(without)).edges_removed
-    assert edge.source == "watch"
-
-
-def test_an_edge_to_a_new_state_says_so():
-    found = compare(record(PlanBuilder().chunk("a")), record(PlanBuilder().chunk("a").chunk("b", require=["a"])))
-    assert [edge.between_kept for edge in found.edges_added] == [False]
-
-
-def test_a_set_that_has_another_member_is_named():
-    def with_members(*members):
-        return PlanBuilder().chunk("a").chunk("b").set("sls: web", *members).chunk("c", require=["sls: web"])
-
-    found = compare(record(with_members("a")), record(with_members("a", "b")))
-    assert [each.tag for each in found.changed] == [tag("c")]
-    assert found.changed[0].arguments[0].after == [tag("a"), tag("b")]
 
 
 @given(st.permutations(range(8)))
@@ -130,11 +78,6 @@ def test_the_fewest_states_that_moved_are_named(order):
     moved = {move.tag for move in found.moved}
     rest = [number for number in order if tag(f"s{number}") not in moved]
     assert rest == sorted(rest)
-
-
-def test_a_move_says_where_from_and_where_to():
-    before, after = PlanBuilder().chunk("a").chunk("b").chunk("c"), PlanBuilder().chunk("c").chunk("a").chunk("b")
-    assert compare(record(before), record(after)).moved == (Move(tag("c"), tag("b"), ""),)
 
 
 def test_how_a_run_treats_a_state_is_compared():
