@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from hashlib import sha256
 
@@ -103,31 +104,20 @@ def test_what_was_not_compared_is_used_unless_it_has_changed_since(root, held):
         HeldCopies(held).find("other", "base")
 
 
-def _switched_link(root):
-    os.symlink("../../kept2/one", root / "new")
-    os.replace(root / "new", root / "base/web/link")
+SWITCHES = {
+    "web/link": [
+        "ln -sfn ../../kept2/one base/web/link",
+        "mv kept away; mv kept2 kept",
+        "mkdir over; mv kept2 over/web",
+    ],
+    "web/kept/one": ["ln -sfn ../../kept2 base/web/kept"],
+}
 
 
-def _switched_folder(root):
-    os.symlink("../../kept2", root / "new")
-    os.replace(root / "new", root / "base/web/kept")
-
-
-def _moved_folder(root):
-    os.rename(root / "kept", root / "away")
-    os.rename(root / "kept2", root / "kept")
-
-
-def _moved_into_a_stronger_root(root):
-    (root / "over").mkdir()
-    os.rename(root / "kept2", root / "over/web")
-
-
-@pytest.mark.parametrize("switch", [_switched_link, _switched_folder, _moved_folder, _moved_into_a_stronger_root])
+@pytest.mark.parametrize(("path", "switch"), [(path, each) for path, every in SWITCHES.items() for each in every])
 @pytest.mark.parametrize("use", [HeldFiles.read, HeldFiles.copy])
-def test_an_older_file_in_the_place_of_one_that_was_not_compared_is_refused(root, held, switch, use):
-    path = "web/kept/one" if switch is _switched_folder else "web/link"
-    switch(root)
+def test_an_older_file_in_the_place_of_one_that_was_not_compared_is_refused(root, held, path, switch, use):
+    subprocess.run(switch, shell=True, cwd=root, check=True)
     with pytest.raises((PathRefused, RenderError), match="changed after"):
         use(held, held.find(path, "base"))
 
@@ -163,11 +153,8 @@ def test_a_file_of_an_environment_without_a_name_is_used_unless_it_is_new(root, 
 
 def test_other_programs_read_folders_of_copies(root, held):
     roots = held.roots_of_copies()
-    assert {env: [os.path.exists(folder) for folder in folders] for env, folders in roots.items()} == {
-        "base": [False, True],
-        "dev": [True],
-        "__env__": [False],
-    }
+    there = {env: [os.path.exists(folder) for folder in folders] for env, folders in roots.items()}
+    assert there == {"base": [False, True], "dev": [True], "__env__": [False]}
     assert sorted(os.listdir(roots["base"][1])) == ["_modules", "web"]
     assert held.folder_of_copies(f"{root}/base/_modules") == f"{roots['base'][1]}/_modules"
     assert held.folder_of_copies("/elsewhere") == "/elsewhere"

@@ -25,29 +25,12 @@ from asyncstate import (
     StateRuntime,
     errors,
     events,
+    interfaces,
     load_settings,
 )
 from asyncstate import dunders as for_plugins
 from asyncstate.filesystem import Access, give, makedirs, open_read, read_bytes, remove_tree, replace_content
-from asyncstate.interfaces import (
-    Interface,
-    InterfaceError,
-    SMINotImplementedError,
-    SMINotSupportedError,
-    StructureError,
-    VirtualName,
-    functions_of,
-    interface_of,
-)
-from asyncstate.interfaces.cron import CronInterface
-from asyncstate.interfaces.group import GroupInterface
-from asyncstate.interfaces.locale import LocaleInterface
-from asyncstate.interfaces.lowpkg import LowpkgInterface
-from asyncstate.interfaces.pkg import PkgInterface
-from asyncstate.interfaces.service import ServiceInterface
-from asyncstate.interfaces.sysctl import SysctlInterface
-from asyncstate.interfaces.timezone import TimezoneInterface
-from asyncstate.interfaces.user import UserInterface
+from asyncstate.interfaces import cron, group, locale, lowpkg, pkg, service, sysctl, timezone, user
 from asyncstate.logs import RimFilter, hide_secrets
 from asyncstate.prefetch import announce, fetching, folder, wait
 from asyncstate.testing import BrokenContract, Proof, States, states
@@ -93,19 +76,9 @@ async def program(settings: Settings) -> int:
         assert_type(runtime.shown(plan), Plan)
         read_plan(plan)
         run = runtime.run(
-            plan,
-            concurrency=16,
-            test=None,
-            failhard=True,
-            shuffle=7,
-            timeout=60.0,
-            mock=False,
-            prefetch=2,
-            observers=[watch, told_of],
-            events=True,
-            lock=None,
-            wait=30,
+            plan, concurrency=16, test=None, failhard=True, shuffle=7, timeout=60.0, mock=False, prefetch=2
         )
+        run = runtime.run(plan, observers=[watch, told_of], events=True, lock=None, wait=30)
         assert_type(run, Run)
         async with run as entered:
             assert_type(entered, Run)
@@ -228,29 +201,11 @@ def told(event: events.AnyEvent) -> str:
 
 # --- errors
 
-RAISED: tuple[type[AsyncStateError], ...] = (
-    EventLoopError,
-    errors.ArgumentError,
-    errors.AsyncStateError,
-    errors.CommandExecutionError,
-    errors.CompileError,
-    errors.ConfigError,
-    errors.CycleError,
-    errors.EventLoopError,
-    errors.FleetError,
-    errors.FunctionNotFound,
-    errors.InvocationError,
-    errors.JournalError,
-    errors.LoaderError,
-    errors.LockHeld,
-    errors.NotYet,
-    errors.PathRefused,
-    errors.PillarError,
-    errors.PlanError,
-    errors.RenderError,
-    errors.ResumeRefused,
-    errors.RunCancelled,
-)
+RAISED: list[type[AsyncStateError]] = [errors.AsyncStateError, errors.EventLoopError, EventLoopError]
+RAISED += [errors.ArgumentError, errors.CommandExecutionError, errors.CompileError, errors.ConfigError]
+RAISED += [errors.CycleError, errors.FleetError, errors.FunctionNotFound, errors.InvocationError, errors.JournalError]
+RAISED += [errors.LoaderError, errors.LockHeld, errors.NotYet, errors.PathRefused, errors.PillarError]
+RAISED += [errors.PlanError, errors.RenderError, errors.ResumeRefused, errors.RunCancelled]
 
 
 def explain_elsewhere(error: errors.RaisedElsewhere) -> str:
@@ -296,23 +251,11 @@ def put(path: str) -> int:
 
 
 def sees() -> None:
-    for mapping in (
-        for_plugins.__context__,
-        for_plugins.__file_client__,
-        for_plugins.__grains__,
-        for_plugins.__low__,
-        for_plugins.__lowstate__,
-        for_plugins.__opts__,
-        for_plugins.__orig_opts__,
-        for_plugins.__pillar__,
-        for_plugins.__proxy__,
-        for_plugins.__running__,
-        for_plugins.__serializers__,
-        for_plugins.__states__,
-        for_plugins.__utils__,
-    ):
-        seen: MutableMapping[str, Any] = mapping
-        assert_type(seen.get("x"), Any | None)
+    mappings: list[MutableMapping[str, Any]] = [for_plugins.__context__, for_plugins.__file_client__]
+    mappings += [for_plugins.__grains__, for_plugins.__low__, for_plugins.__lowstate__, for_plugins.__opts__]
+    mappings += [for_plugins.__orig_opts__, for_plugins.__pillar__, for_plugins.__proxy__, for_plugins.__running__]
+    mappings += [for_plugins.__serializers__, for_plugins.__states__, for_plugins.__utils__]
+    assert_type(mappings[0].get("x"), Any | None)
     for text in (for_plugins.__env__, for_plugins.__instance_id__, for_plugins.__sls__, for_plugins.__user__):
         assert_type(str(text), str)
 
@@ -372,7 +315,7 @@ assert_type(hide_secrets(None, "info", {"event": "x"}), dict[str, Any])
 # --- interfaces
 
 
-class QueueInterface(Interface):
+class QueueInterface(interfaces.Interface):
     """What every queue offers."""
 
     __modulename__ = "queue"
@@ -381,40 +324,28 @@ class QueueInterface(Interface):
         """How many messages wait."""
         return 0
 
-    @Interface.supported(os_family=["Debian"])
+    @interfaces.Interface.supported(os_family=["Debian"])
     def hold(self, name: str) -> dict[str, Any]:
         """Let nobody take a message."""
         return {}
 
-    @Interface.not_applicable(os=["Alpine"])
+    @interfaces.Interface.not_applicable(os=["Alpine"])
     def owner(self, *names: str) -> dict[str, Any]:
         """Whose it is."""
         return {}
 
 
-BUNDLED: tuple[type[Interface], ...] = (
-    CronInterface,
-    GroupInterface,
-    LocaleInterface,
-    LowpkgInterface,
-    PkgInterface,
-    ServiceInterface,
-    SysctlInterface,
-    TimezoneInterface,
-    UserInterface,
-)
-FAULTS: tuple[type[AsyncStateError], ...] = (
-    InterfaceError,
-    StructureError,
-    SMINotImplementedError,
-    SMINotSupportedError,
-)
+BUNDLED: list[type[interfaces.Interface]] = [cron.CronInterface, group.GroupInterface, locale.LocaleInterface]
+BUNDLED += [lowpkg.LowpkgInterface, pkg.PkgInterface, service.ServiceInterface, sysctl.SysctlInterface]
+BUNDLED += [timezone.TimezoneInterface, user.UserInterface]
+FAULTS: list[type[AsyncStateError]] = [interfaces.InterfaceError, interfaces.StructureError]
+FAULTS += [interfaces.SMINotImplementedError, interfaces.SMINotSupportedError]
 
 __virtualname__ = QueueInterface(__name__)()
-assert_type(__virtualname__, VirtualName)
+assert_type(__virtualname__, interfaces.VirtualName)
 assert_type(QueueInterface(__name__).length("mail"), int)
-assert_type(list(functions_of(QueueInterface(__name__))), list[str])
-assert_type(interface_of(__virtualname__), Interface | None)
+assert_type(list(interfaces.functions_of(QueueInterface(__name__))), list[str])
+assert_type(interfaces.interface_of(__virtualname__), interfaces.Interface | None)
 
 
 # --- tests of states
