@@ -207,26 +207,13 @@ async def test_a_plain_function_leaves_the_loops_thread(host):
     assert await host.salt["mod.where"]() != threading.get_ident()
 
 
-def uses():
-    return [
-        bool,
-        lambda call: call["x"],
-        list,
-        len,
-        lambda call: "x" in call,
-        str,
-        lambda call: f"{call}",
-        lambda call: call == 1,
-        lambda call: call > 1,
-        lambda call: call + "x",
-        lambda call: call.startswith("x"),
-        lambda call: call(),
-        int,
-        lambda call: call or 1,
-    ]
+USES = [
+    bool, list, len, str, int, lambda call: call["x"], lambda call: "x" in call, lambda call: f"{call}", lambda call: call == 1,
+    lambda call: call > 1, lambda call: call + "x", lambda call: call.startswith("x"), lambda call: call(), lambda call: call or 1,
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("use", uses())
+@pytest.mark.parametrize("use", USES)
 async def test_using_a_pending_call_says_that_await_is_missing(host, use):
     call = host.salt["mod.plain"]()
     line = test_using_a_pending_call_says_that_await_is_missing.__code__.co_firstlineno + 2
