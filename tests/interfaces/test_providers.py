@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import textwrap
 
 import pytest
 from hypothesis import given
@@ -97,11 +98,26 @@ def call(host, name, *args, **kwargs):
 # --- what the loader makes of a provider
 
 
-@pytest.mark.feature("F170", "P5")
-def test_a_provider_is_known_by_the_name_of_its_interface(load):
-    host = load()
-    assert call(host, "virt.info", "a") == {"name": "a", "size": 3}
-    assert not host.loaders["modules"].has("weird.info")
+@pytest.mark.feature("F170", "F171", "F178", "P5")
+@pytest.mark.parametrize("name", TABLES["providers"])
+def test_what_a_provider_gives(tree, load, name):
+    case = {"provider": "", "files": {}, "options": {}, "gives": {}, "lacks": [], **TABLES["providers"][name]}
+    for path, text in case["files"].items():
+        tree.add(
+            f"_modules/{path}",
+            text.replace("PROVIDER", inspect.cleandoc(INTERFACE) + "\n" + inspect.cleandoc(PROVIDER)),
+        )
+    host = load(PROVIDER + textwrap.indent(case["provider"], "    "), case["options"])
+    modules = host.loaders["modules"]
+    for line, value in case["gives"].items():
+        function, *arguments = line.split()
+        assert call(host, function, *arguments) == value
+        assert function in host.salt
+        assert modules.names().count(function) == 1
+    for function in case["lacks"]:
+        assert function not in host.salt
+        assert not modules.has(function)
+        assert function not in modules.names()
 
 
 @pytest.mark.feature("F170")
@@ -126,12 +142,6 @@ def test_a_missing_function_raises_when_it_is_called(load):
         assert word in str(caught.value)
     with pytest.raises(SMINotSupportedError, match=r"'virt.fireworks' is not supported here.*os_family=RedHat"):
         call(host, "virt.fireworks", "a")
-
-
-@pytest.mark.feature("F171")
-def test_a_function_that_is_there_is_kept_whatever_the_grains(load):
-    host = load(PROVIDER + "    def fireworks(name): return 'bang'\n")
-    assert call(host, "virt.fireworks", "a") == "bang"
 
 
 @pytest.mark.feature("F172")
@@ -250,51 +260,10 @@ def test_async_functions_are_validated_too(load):
 
 
 @pytest.mark.feature("F178")
-def test_stubs_do_not_show(load):
-    host = load()
-    assert "virt.lock" not in host.salt
-    assert "virt.info" in host.salt
-    assert "virt.lock" not in host.loaders["modules"].names()
+def test_stubs_show_where_they_are_asked_for(load):
     host = load(opts={"smi_visible_stubs": True})
     assert "virt.lock" in host.salt
     assert "virt.lock" in host.loaders["modules"].names()
-
-
-MORE = "__virtualname__ = 'virt'\ndef __virtual__(): return True\ndef {name}(name): return 1\n"
-
-
-@pytest.mark.feature("F178")
-def test_what_a_provider_lacks_of_its_interface_no_other_file_fills(load, tree):
-    tree.add("_modules/zz_more.py", MORE.format(name="lock"))
-    tree.add("_modules/zz_provider.py", INTERFACE + PROVIDER + "    def lock(name): return 'another provider'\n")
-    host = load()
-    assert "virt.lock" not in host.salt
-    with pytest.raises(SMINotImplementedError, match=r"'virt\.lock' is not implemented"):
-        call(host, "virt.lock", "a")
-
-
-def test_beyond_the_interface_a_file_may_add_but_another_provider_may_not(load, tree):
-    tree.add("_modules/zz_more.py", MORE.format(name="dance"))
-    tree.add("_modules/zz_provider.py", INTERFACE + PROVIDER + "    def sing(name): return 'another provider'\n")
-    host = load()
-    assert call(host, "virt.dance", "a") == 1
-    assert "virt.sing" not in host.salt
-    assert {"virt.dance", "virt.sing"} & set(host.loaders["modules"].names()) == {"virt.dance"}
-
-
-def test_an_earlier_file_without_an_interface_answers_for_all_of_it(load, tree):
-    tree.add("_modules/virt.py", "def info(name): return 'plain'\n")
-    host = load()
-    assert call(host, "virt.info", "a") == "plain"
-    assert "virt.list" not in host.salt
-    assert host.loaders["modules"].names().count("virt.list") == 0
-
-
-def test_an_earlier_file_that_has_nothing_of_the_interface_only_adds(load, tree):
-    tree.add("_modules/virt.py", "def dance(name): return 1\ndef left(): return 8\n")
-    host = load()
-    assert (call(host, "virt.dance", "a"), call(host, "virt.left")) == (1, 8)
-    assert call(host, "virt.list", "a") == {"a": 1}
 
 
 def test_what_is_not_implemented_on_purpose_says_why(load, tree):
