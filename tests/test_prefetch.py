@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_who_needs_something_waits_until_it_is_there(call):
 def test_nothing_is_fetched_twice_at_once(call):
     context, most, active = current.get(), [], []
 
-    def fetch():
+    def fetch(_number):
         current.set(context)
         with prefetch.fetching("a"):
             active.append(1)
@@ -87,11 +88,8 @@ def test_nothing_is_fetched_twice_at_once(call):
             time.sleep(0.01)
             active.pop()
 
-    threads = [threading.Thread(target=fetch) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(fetch, range(4)))
     assert most == [1] * 4
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import posixpath
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -19,15 +20,8 @@ TABLES = beside(__file__)
 
 
 def context(**more):
-    made = CallContext(
-        opts={"test": False},
-        grains={},
-        pillar={},
-        context=SharedContext(threading.RLock()),
-        salt={},
-        states={},
-        utils={},
-    )
+    empty = {"grains": {}, "pillar": {}, "salt": {}, "states": {}, "utils": {}}
+    made = CallContext(opts={"test": False}, context=SharedContext(threading.RLock()), **empty)
     return made.derive(**more)
 
 
@@ -64,18 +58,15 @@ def test_outside_a_run_a_new_entry_goes_to_the_end():
 def test_one_call_at_a_time_changes_a_file():
     count = []
 
-    def add():
+    def add(_number):
         for _ in range(50):
             with editing("/x/f"):
                 now = len(count)
                 count.append(now)
                 assert len(count) == now + 1
 
-    threads = [threading.Thread(target=add) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(8)))
     assert count == list(range(400))
 
 

@@ -1,7 +1,7 @@
 """A runtime and its runs belong to the event loop of asyncio that the runtime was entered on."""
 
 import asyncio
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
@@ -204,16 +204,8 @@ def test_runtimes_in_threads_of_one_process_each_have_a_loop(settings, tmp_path)
                 pass
             return run.report.ok, await runtime.call("pillar.get", "number")
 
-    found = {}
-    threads = [
-        threading.Thread(target=lambda number=number: found.update({number: asyncio.run(main(number))}))
-        for number in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(40)
-    assert found == {number: (True, number) for number in range(3)}
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda number: asyncio.run(main(number)), range(3))) == [(True, 0), (True, 1), (True, 2)]
 
 
 # --- orders

@@ -5,6 +5,7 @@ import re
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from messages import match
@@ -226,29 +227,15 @@ def test_plugins_that_ask_for_each_other_while_loading_do_not_hang(tree):
             f"import time\ndef __virtual__():\n    time.sleep(0.05)\n    '{other}.f' in __salt__\n    return True\ndef f(): pass\n",
         )
     loader = tree.host().loaders["modules"]
-    found = {}
-    threads = [
-        threading.Thread(target=lambda name=name: found.update({name: loader.find(name)}))
-        for name in ("ping.f", "pong.f")
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(40)
-    assert found["ping.f"]
-    assert found["pong.f"]
+    with ThreadPoolExecutor(2) as pool:
+        assert all(pool.map(loader.find, ("ping.f", "pong.f")))
 
 
 def test_threads_that_ask_at_once_import_once(tree):
     tree.add("_modules/slow.py", "import time\ntime.sleep(0.05)\nobject_made_at_import = object()\ndef f(): pass\n")
     loader = tree.host().loaders["modules"]
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(loader.get("slow.f").func)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(map(id, found))) == 1
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(function.func) for function in pool.map(loader.get, ["slow.f"] * 8)}) == 1
 
 
 def test_a_lock_is_waited_for_unless_that_could_not_end():

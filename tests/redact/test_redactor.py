@@ -7,6 +7,7 @@ import re
 import shlex
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -237,15 +238,12 @@ def test_a_secret_can_be_taken_back():
 def test_threads_may_add_while_others_read():
     secrets = Secrets()
     start = threading.Barrier(5)
-    wrong: list[str] = []
 
     def add(thread):
         start.wait()
-        for number in range(200):
-            secret = f"secret {thread} {number}"
+        for secret in [f"secret {thread} {number}" for number in range(200)]:
             secrets.add(secret)
-            if secrets.redactor.text(f"<{secret}>") != f"<{MASK}>":
-                wrong.append(secret)
+            assert secrets.redactor.text(f"<{secret}>") == f"<{MASK}>"
 
     def read():
         start.wait()
@@ -253,9 +251,7 @@ def test_threads_may_add_while_others_read():
             list(secrets)
             secrets.redactor.text("a text to look through")
 
-    threads = [*(threading.Thread(target=add, args=(number,)) for number in range(4)), threading.Thread(target=read)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (wrong, len(secrets)) == ([], 800)
+    with ThreadPoolExecutor(5) as pool:
+        ended = [pool.submit(read), *(pool.submit(add, number) for number in range(4))]
+    assert [each.result() for each in ended] == [None] * 5
+    assert len(secrets) == 800

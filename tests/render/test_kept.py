@@ -8,6 +8,7 @@ import json
 import marshal
 import os
 import random
+import subprocess
 import sys
 import threading
 import types
@@ -111,39 +112,39 @@ def test_an_error_is_not_kept(folder):
     assert results.of(("key",), lambda: 1) == 1
 
 
-@pytest.mark.parametrize("what", ["others write there", "others read it", "a link", "a pipe", "a folder"])
+UNTRUSTED = {
+    "others write there": "chmod 777 .",
+    "others read it": "chmod 644 compiled",
+    "a link": "mv compiled elsewhere; ln -s elsewhere compiled",
+    "a pipe": "rm compiled; mkfifo compiled",
+    "a folder": "rm compiled; mkdir compiled",
+}
+
+
+@pytest.mark.parametrize("what", UNTRUSTED)
 def test_what_others_may_have_written_is_not_believed(folder, what):
     result(folder, ("key",), "theirs")
-    file = folder / "compiled"
-    if what == "others write there":
-        folder.chmod(0o777)
-    elif what == "others read it":
-        file.chmod(0o644)
-    elif what == "a link":
-        file.rename(folder / "elsewhere")
-        file.symlink_to("elsewhere")
-    else:
-        file.unlink()
-        os.mkfifo(file) if what == "a pipe" else file.mkdir()
+    subprocess.run(UNTRUSTED[what].replace(" .", f" {folder}"), shell=True, cwd=folder, check=True)
     assert result(folder, ("key",), "ours") == "ours"
     if what == "others write there":
         folder.chmod(0o700)
         assert result(folder, ("key",), "ours") == "theirs"  # nothing was written there
 
 
-@pytest.mark.parametrize("what", ["another user's", "others may write", "a hard link", "a pipe", "a link"])
-def test_what_lies_where_the_new_file_is_written_is_not_written_to(folder, what):
+IN_THE_WAY = {
+    "another user's": "touch compiled.new; chmod 600 compiled.new; chown 1:1 compiled.new",
+    "others may write": "touch compiled.new; chmod 622 compiled.new",
+    "a hard link": "ln other compiled.new",
+    "a pipe": "mkfifo compiled.new",
+    "a link": "ln -s other compiled.new",
+}
+
+
+@pytest.mark.parametrize("made", IN_THE_WAY.values(), ids=IN_THE_WAY)
+def test_what_lies_where_the_new_file_is_written_is_not_written_to(folder, made):
     new, other = folder / "compiled.new", folder / "other"
     other.write_text("precious")
-    if what == "a hard link":
-        os.link(other, new)
-    elif what == "a link":
-        new.symlink_to(other)
-    elif what == "a pipe":
-        os.mkfifo(new)
-    else:
-        new.touch(0o600)
-        os.chown(new, 1, 1) if what == "another user's" else new.chmod(0o622)
+    subprocess.run(made, shell=True, cwd=folder, check=True)
     open_before = os.listdir("/proc/self/fd")
     assert result(folder, ("key",), "ours") == "ours"
     assert other.read_text() == "precious"
@@ -331,13 +332,8 @@ class Tree:
         (self.root / name).write_text(text)
 
     def settings(self, **options: object) -> Settings:
-        return Settings(
-            file_roots={"base": [str(self.root)]},
-            pillar_roots={"base": [str(self.pillar)]},
-            cachedir=str(self.cache),
-            state_dir=str(self.cache),
-            **options,
-        )
+        roots = {"file_roots": {"base": [str(self.root)]}, "pillar_roots": {"base": [str(self.pillar)]}}
+        return Settings(**roots, cachedir=str(self.cache), state_dir=str(self.cache), **options)
 
     def chunks(self, *sls: str, secrets: Iterable[str] = (), **options: object) -> list[tuple[object, ...]]:
         with StateRuntime(self.settings(**options), secrets=Secrets(secrets)).open_sync() as runtime:
