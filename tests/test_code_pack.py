@@ -33,6 +33,11 @@ print(json.dumps([values, [name for name in packed if name.startswith("many")]])
 PARTS = [f"many.part{number}" for number in range(20)]
 
 
+def write_parts(package: Path, text: str, parts: int = 20) -> None:
+    for number in range(parts):
+        (package / f"part{number}.py").write_text(text.format(number), encoding="utf-8")
+
+
 class Site:
     """A package of twenty modules, and a program that imports them with a pack."""
 
@@ -40,8 +45,7 @@ class Site:
         self.package = base / "many"
         self.package.mkdir()
         (self.package / "__init__.py").touch()
-        for number in range(20):
-            self.edit(number, f"value = {number}\n")
+        write_parts(self.package, "value = {}\n")
         self.pack = base / "packs" / "program.pack"
         self.pack.parent.mkdir()
 
@@ -86,8 +90,7 @@ def test_an_edited_module_is_imported_from_its_source(site):
 
 def test_a_pack_is_written_anew_when_many_modules_were_edited(site):
     site.run()
-    for number in range(18):
-        site.edit(number, f"value = 100 + {number}\n")
+    write_parts(site.package, "value = 100 + {}\n", 18)
     edited = [*range(100, 118), 18, 19]
     assert site.run() == (edited, ["many", "many.part18", "many.part19"])
     assert site.run() == (edited, sorted(["many", *PARTS]))
@@ -143,16 +146,14 @@ pack.renew()
 
 
 def test_a_program_that_imports_re_after_the_pack_writes_and_takes_tables(site):
-    for number in range(20):
-        site.edit(number, f"import re\nvalue = re.compile('{number}+')\n")
+    write_parts(site.package, "import re\nvalue = re.compile('{}+')\n")
     (before,) = site.run(LATE)
     (after,) = site.run(LATE)
     assert (before, after >= 20) == (0, True)
 
 
 def test_a_pack_that_lacks_only_tables_is_written_anew(site):
-    for number in range(20):
-        site.edit(number, f"import re\nvalue = re.compile('{number}+')\n")
+    write_parts(site.package, "import re\nvalue = re.compile('{}+')\n")
     site.run(LATE.replace("pack.renew()", "pack._patterns._lacking.clear()\npack.renew()"))
     assert site.run(LATE) == (0,)
     assert site.run(LATE)[0] >= 20
@@ -175,8 +176,7 @@ def test_a_module_that_a_search_path_shadows_is_not_taken_from_the_pack(site, tm
     other = tmp_path / "other" / "many"
     other.mkdir(parents=True)
     (other / "__init__.py").touch()
-    for number in range(20):
-        (other / f"part{number}.py").write_text("value = 'other'\n", encoding="utf-8")
+    write_parts(other, "value = 'other'\n")
     values, packed = site.run(PYTHONPATH=os.pathsep.join([str(other.parent), str(Path.cwd())]))
     assert (values, packed) == (["other"] * 20, [])
 
@@ -188,8 +188,7 @@ def test_a_new_module_in_an_earlier_folder_is_imported(site, tmp_path):
     assert site.run(PYTHONPATH=search) == (list(range(20)), [])
     assert site.run(PYTHONPATH=search) == (list(range(20)), sorted(["many", *PARTS]))
     shutil.copytree(site.package, earlier / "many")
-    for number in range(20):
-        (earlier / "many" / f"part{number}.py").write_text(f"value = -{number}\n", encoding="utf-8")
+    write_parts(earlier / "many", "value = -{}\n")
     assert site.run(PYTHONPATH=search) == ([-number for number in range(20)], [])
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -12,16 +13,9 @@ from asyncstate.errors import RunCancelled
 
 
 def make(**overrides):
-    values = {
-        "opts": {"test": False, "id": "m"},
-        "grains": {"os": "Debian"},
-        "pillar": {},
-        "context": SharedContext(threading.RLock()),
-        "salt": {},
-        "states": {},
-        "utils": {},
-    }
-    return CallContext(**{**values, **overrides})
+    values = {"opts": {"test": False, "id": "m"}, "grains": {"os": "Debian"}, "pillar": {}, "salt": {}, "states": {}}
+    values |= {"context": SharedContext(threading.RLock()), "utils": {}}
+    return CallContext(**values | overrides)
 
 
 @pytest.fixture
@@ -54,11 +48,6 @@ def test_a_dry_run_is_a_matter_of_the_call_under_way(call):
     assert dunders.is_dry_run() is False
     dunders.__opts__["test"] = True
     assert dunders.is_dry_run() is True, "what a call sets for itself holds"
-
-
-def test_no_dry_run_without_a_call():
-    with pytest.raises(LookupError):
-        dunders.is_dry_run()
 
 
 def test_a_part_of_a_call_shares_what_the_call_leaves_behind(call):
@@ -108,8 +97,9 @@ def test_text_proxies(call):
 
 
 def test_outside_any_call():
-    with pytest.raises(LookupError):
-        dunders.__opts__["test"]
+    for asks in (lambda: dunders.__opts__["test"], dunders.is_dry_run):
+        with pytest.raises(LookupError):
+            asks()
     assert "outside any call" in repr(dunders.__opts__)
     dunders.check_cancelled()
 
@@ -121,8 +111,14 @@ def test_everything_injected_is_a_dunder():
     assert all(name.startswith("__") and name.endswith("__") for name in dunders.proxies.INJECTED)
 
 
-def test_a_token_calls_back_once_and_keeps_its_first_reason():
-    token, seen = CancelToken(), []
+@pytest.fixture
+def token():
+    """A token that nobody has cancelled."""
+    return CancelToken()
+
+
+def test_a_token_calls_back_once_and_keeps_its_first_reason(token):
+    seen = []
     token.on_cancel(lambda: seen.append(token.reason))
     token.cancel("first")
     token.cancel("second")
@@ -131,43 +127,27 @@ def test_a_token_calls_back_once_and_keeps_its_first_reason():
         token.check()
 
 
-def test_a_cancelled_token_calls_back_at_once():
-    token, seen = CancelToken(), []
+def test_a_cancelled_token_calls_back_at_once(token):
+    seen = []
     token.cancel("")
     token.on_cancel(lambda: seen.append(1))
-    assert seen == [1]
-    assert token.reason == "cancelled"
+    assert (seen, token.reason) == ([1], "cancelled")
 
 
-def test_what_is_taken_back_is_not_called():
-    token, seen = CancelToken(), []
-    release = token.on_cancel(lambda: seen.append(1))
-    release()
-    token.cancel("x")
-    release()
-    assert seen == []
-
-
-def test_the_same_callback_may_be_registered_twice():
-    token, seen = CancelToken(), []
-
-    def callback():
-        seen.append(1)
-
+def test_what_is_taken_back_is_not_called_though_it_was_registered_twice(token):
+    seen = []
+    callback = partial(seen.append, 1)
     release = token.on_cancel(callback)
     token.on_cancel(callback)
     release()
     token.cancel("x")
+    release()
     assert seen == [1]
 
 
-def test_a_failing_callback_does_not_stop_the_others(caplog):
-    token, seen = CancelToken(), []
-
-    def fails():
-        raise ValueError("no")
-
-    token.on_cancel(fails)
+def test_a_failing_callback_does_not_stop_the_others(token, caplog):
+    seen = []
+    token.on_cancel(lambda: 1 / 0)
     token.on_cancel(lambda: seen.append(1))
     token.cancel("x")
     assert seen == [1]

@@ -42,6 +42,17 @@ async def ended(task):
         await task
 
 
+@contextlib.asynccontextmanager
+async def occupied(workers, **options):
+    """Keep a thread, or the turn of a strand, during the block."""
+    release = threading.Event()
+    first = asyncio.create_task(workers.run(release.wait, 40, **options))
+    await asyncio.sleep(0)
+    yield first
+    release.set()
+    assert await first
+
+
 @pytest.fixture
 def workers():
     return WorkerThreads()
@@ -355,18 +366,13 @@ async def test_functions_that_hold_all_threads_do_not_wait_for_ever(workers, all
 
 async def test_a_call_that_waits_for_a_thread_can_be_cancelled(workers, allowed):
     allowed(1)
-    release = threading.Event()
-    chunk = CancelToken()
-    first = asyncio.create_task(workers.run(release.wait, 40))
-    await asyncio.sleep(0)
-    dunders.context.current.set(context(cancel=chunk))
     called = []
-    second = asyncio.create_task(workers.run(called.append, 1))
-    await asyncio.sleep(0)
-    await ended(second)
-    assert chunk.overdue == []
-    release.set()
-    assert await first
+    async with occupied(workers):
+        chunk = begun()
+        second = asyncio.create_task(workers.run(called.append, 1))
+        await asyncio.sleep(0)
+        await ended(second)
+        assert chunk.overdue == []
     await until(lambda: workers.idle)
     assert called == []
 
@@ -457,14 +463,11 @@ async def test_a_call_that_fails_does_not_end_its_strand(workers, patient):
 
 
 async def test_a_long_call_holds_up_neither_those_behind_it_nor_new_ones(workers):
-    strand, release = Strand(), threading.Event()
-    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
-    async with asyncio.timeout(30):
+    strand = Strand()
+    async with occupied(workers, strand=strand) as first, asyncio.timeout(30):
         assert await asyncio.gather(*(workers.run(max, n, 0, strand=strand) for n in range(9))) == list(range(9))
         assert await workers.run(max, 3, 7, strand=strand) == 7
-    assert not first.done()
-    release.set()
-    assert await first
+        assert not first.done()
 
 
 async def test_after_a_long_call_a_strand_keeps_to_one_thread_again(workers):
@@ -491,50 +494,41 @@ async def test_every_call_of_a_strand_runs_once_whatever_its_length(workers, mon
 
 
 async def test_a_call_that_waits_for_its_turn_can_be_cancelled(workers, patient):
-    strand, release, called = Strand(), threading.Event(), []
-    chunk = begun()
-    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
-    second = asyncio.create_task(workers.run(called.append, 2, strand=strand))
-    third = asyncio.create_task(workers.run(called.append, 3, strand=strand))
-    await asyncio.sleep(0)
-    await ended(second)
-    assert chunk.overdue == []
-    release.set()
-    await asyncio.gather(first, third)
+    strand, called, chunk = Strand(), [], begun()
+    async with occupied(workers, strand=strand):
+        second, third = (asyncio.create_task(workers.run(called.append, n, strand=strand)) for n in (2, 3))
+        await asyncio.sleep(0)
+        await ended(second)
+        assert chunk.overdue == []
+    await third
     assert called == [3]
 
 
 async def test_a_call_that_was_kept_too_long_fails_where_no_thread_can_be_expected(workers, monkeypatch):
-    strand, release = Strand(), threading.Event()
-    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
-    await until(lambda: workers.live)
-
     def refuse(_job):
         raise LoaderError("no further thread")
 
-    monkeypatch.setattr(workers, "_submit", refuse)
-    with pytest.raises(LoaderError, match="no further thread"):
-        await workers.run(int, strand=strand)
-    release.set()
-    assert await first
+    strand = Strand()
+    async with occupied(workers, strand=strand):
+        await until(lambda: workers.live)
+        monkeypatch.setattr(workers, "_submit", refuse)
+        with pytest.raises(LoaderError, match="no further thread"):
+            await workers.run(int, strand=strand)
 
 
 async def test_a_call_that_is_cancelled_while_it_gets_no_thread_is_just_cancelled(workers, patient):
-    strand, release = Strand(), threading.Event()
-    first = asyncio.create_task(workers.run(release.wait, 40, strand=strand))
-    second = asyncio.create_task(workers.run(int, strand=strand))
-    await asyncio.sleep(0)
-
     def refuse(_job):
         second.cancel()
         raise LoaderError("no further thread")
 
-    strand.patience = 0.0
-    strand._look(asyncio.get_running_loop(), refuse)
-    with pytest.raises(asyncio.CancelledError):
-        await second
-    release.set()
-    assert await first
+    strand = Strand()
+    async with occupied(workers, strand=strand):
+        second = asyncio.create_task(workers.run(int, strand=strand))
+        await asyncio.sleep(0)
+        strand.patience = 0.0
+        strand._look(asyncio.get_running_loop(), refuse)
+        with pytest.raises(asyncio.CancelledError):
+            await second
 
 
 async def test_the_end_of_a_call_spares_children_of_the_call_before_it(workers, patient):
