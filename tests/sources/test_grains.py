@@ -93,11 +93,6 @@ def test_a_system_that_does_not_say_what_it_is(system):
     assert core_grains(system({}))["os"] == "Unknown"
 
 
-@pytest.mark.parametrize(("files", "init"), TABLES["init system"])
-def test_init_system(system, files, init):
-    assert grains_os.init_grains(system(files))["init"] == init
-
-
 def test_disks(system, tmp_path):
     root = system({"devices/sda/queue/rotational": "1\n", "devices/nvme0n1/queue/rotational": "0\n", "sys/block/x": ""})
     for name in ("sda", "nvme0n1"):
@@ -197,27 +192,6 @@ def test_a_pipe_in_the_place_of_a_grains_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "grains")
     with pytest.raises(ConfigError, match=r"cannot read the grains: Refusing to read .* it is a pipe"):
         load_grains_file(str(tmp_path / "grains"))
-
-
-PCI_NAMES = "# names\n1002  Advanced Micro Devices, Inc. [AMD/ATI]\n\t1111  Another\n10de  NVIDIA Corporation\n\t2684  AD102\n\t\t1043 88e2  Board\n"
-
-
-def pci(slot, kind, vendor, device):
-    folder = f"sys/bus/pci/devices/{slot}"
-    return {f"{folder}/class": f"{kind}\n", f"{folder}/vendor": f"{vendor}\n", f"{folder}/device": f"{device}\n"}
-
-
-def test_graphics_cards_are_named_as_lspci_names_them(system):
-    root = system(
-        {
-            **pci("0000:00:00.0", "0x060000", "0x8086", "0x1237"),
-            **pci("0000:01:00.0", "0x030000", "0x10de", "0x2684"),
-            **pci("0000:02:00.0", "0x120000", "0x1002", "0x2684"),
-            **pci("0000:03:00.0", "0x038000", "0x1234", "0x1111"),
-            "usr/share/misc/pci.ids": PCI_NAMES,
-        }
-    )
-    assert grains_hardware.gpu_grains(root) == TABLES["graphics cards are named as lspci names them"]
 
 
 @pytest.mark.parametrize(("library", "features"), TABLES["what systemd can do is read from its library"])
