@@ -135,7 +135,7 @@ ENDS = {
     "finished": End(0),
     "a state fails": End(2, adds=FAILING),
     "failhard": End(2, words=("--failhard",), adds=FAILING, ending="failhard", told="failing"),
-    "a state runs out of time": End(2, adds=LIMITED, told="The state did not end within 1 seconds"),
+    "a state runs out of time": End(2, adds=LIMITED, told="did not end within 1 seconds"),
     "one Ctrl-C": signalled(signal.SIGINT, cuts=False),
     "two Ctrl-C": signalled(signal.SIGINT, signal.SIGINT),
     "three Ctrl-C": End(130, Session.third, cuts=True, ending="cancelled: SIGINT"),
@@ -145,7 +145,7 @@ ENDS = {
     "two SIGTERM": signalled(signal.SIGTERM, signal.SIGTERM),
     "SIGTERM, then Ctrl-C": signalled(signal.SIGTERM, signal.SIGINT, code=143, grace="600"),
     "SIGTERM, and a call that cannot be stopped": signalled(
-        signal.SIGTERM, adds=STUCK, at_once=("stuck",), told="still runs in a thread, which cannot be stopped"
+        signal.SIGTERM, adds=STUCK, at_once=("stuck",), told="which cannot be stopped"
     ),
     "SIGHUP": signalled(signal.SIGHUP),
     "SIGQUIT": signalled(signal.SIGQUIT),
@@ -157,10 +157,10 @@ ENDS = {
     "stderr closed": End(0, lambda run: run.close("stderr")),
     "both closed": End(0, lambda run: run.close("stdout", "stderr")),
     "without stdin": End(0, missing=(0,)),
-    "without stdout": End(74, missing=(1,), told="standard output could not be written: it is closed"),
+    "without stdout": End(74, missing=(1,), told="could not be written: it is closed"),
     "without stderr": End(0, missing=(2,)),
     "without any stream": End(74, missing=(0, 1, 2)),
-    "stdout full": End(74, streams="full", told="standard output could not be written: No space left on device"),
+    "stdout full": End(74, streams="full", told="could not be written: No space left on device"),
 }  # fmt: skip
 
 

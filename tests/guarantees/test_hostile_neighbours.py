@@ -286,9 +286,7 @@ async def test_a_refusal_is_the_whole_comment_of_a_failed_row(ground, tmp_path, 
     (row,) = report.rows.values()
     assert row["result"] is False
     assert row["changes"] == {}
-    assert row["comment"].startswith(
-        f"Refusing to follow the symbolic link {tmp_path}/home/L: user nobody can change it"
-    )
+    assert f"symbolic link {tmp_path}/home/L: user nobody can change it" in row["comment"]
 
 
 @pytest.fixture
