@@ -19,9 +19,9 @@ def comparable(rows):
         comment = row["comment"]
         if comment.startswith("An exception occurred"):
             comment = comment.splitlines()[-1]
-        _, colon, names = comment.partition("One or more requisite failed: ")
-        if colon:
-            comment = colon + ", ".join(sorted(names.split(", ")))
+        before, failed, names = comment.partition("requisite failed: ")
+        if failed:
+            comment = before + failed + ", ".join(sorted(names.split(", ")))
         ran = row.get("__state_ran__", True)
         found.append([tag, row["result"], row["changes"], comment, ran, row.get("__sls__"), row["name"]])
     return found
