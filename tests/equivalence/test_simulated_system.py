@@ -200,7 +200,7 @@ def is_cut_short(tree, width, seed, at, *, kill):
         witness.interfere[at] = (lambda: engine.cancel("SIGTERM")) if kill else (lambda: engine.stop("SIGINT"))
 
     _, report, witness = run(tree, plan, seed=seed, concurrency=width, interfere=interfere)
-    cancelled = {tag for tag, row in report.rows.items() if "was cancelled while it ran" in str(row["comment"])}
+    cancelled = {tag for tag, row in report.rows.items() if "cancelled while it ran" in str(row["comment"])}
     until = Witness()
     until.events = witness.events[:at]
     assert cancelled <= (set(until.started()) - set(until.ended()) if kill else set())
