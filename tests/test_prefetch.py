@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from messages import said
 
 from asyncstate import prefetch
 from asyncstate.dunders.context import CallContext, CancelToken, current
@@ -105,7 +106,7 @@ def test_there_is_no_room_beyond_a_limit(call, ahead, tmp_path, monkeypatch):
     assert ahead.room() == ""
     monkeypatch.setattr(prefetch, "LIMIT", 1 << 20)
     Path(prefetch.folder("files"), "big").write_bytes(b"x" * (3 << 20))
-    assert "3 MiB" in ahead.room()
+    assert ahead.room() == said("prefetched", size=3)
     monkeypatch.setattr(prefetch, "LIMIT", 1 << 30)
     monkeypatch.setattr(prefetch, "ROOM", 1 << 62)
     assert "MiB are free below" in ahead.room()

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
+from messages import said
 from plugin_harness import PluginHarness
 
 from asyncstate import filesystem, residue
@@ -85,7 +87,7 @@ def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
         time.sleep(0.01)
     caplog.clear()
     with RunLock(str(cache)):  # nothing of it lives: it is named for the last time
-        assert "was killed. " in caplog.text
+        assert said("killed-run") in caplog.text
         assert "kill " not in caplog.text
     assert list((cache / "remains").iterdir()) == []
     caplog.clear()
@@ -96,7 +98,7 @@ def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
 async def test_a_run_that_is_resumed_waits_for_who_lives_or_is_refused(killed):
     cache, _, _, busy = killed
     with (
-        pytest.raises(ResumeRefused, match=f"kill {busy}. They must"),
+        pytest.raises(ResumeRefused, match=f"kill {busy}. {re.escape(said('beside-killed'))}"),
         RunLock(str(cache), wait=0.1, outlast=True),
     ):
         pass

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import anyio
 import pytest
-from messages import match
+from messages import match, said
 
 from asyncstate import AsyncStateError, Settings, StateRuntime
 from asyncstate.errors import LockHeld, PathRefused
@@ -302,7 +302,7 @@ def test_a_lock_that_cannot_have_notes_leaves_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("wait", "words"), [(0.0, "it waits 30 s"), (1.5, "it waits 1.5 s"), (math.inf, "however long it takes")]
+    ("wait", "words"), [(0.0, "30 s for that"), (1.5, "1.5 s for that"), (math.inf, said("no-limit"))]
 )
 def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_path, monkeypatch, caplog, wait, words):
     left = ["sleep (process 5)", ""]
@@ -310,8 +310,7 @@ def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_pat
     monkeypatch.setattr("asyncstate.guard.lock._LOOK", 0)
     with RunLock(str(tmp_path), wait=wait, outlast=True):
         assert left == []
-    (told,) = caplog.messages
-    assert words in told
+    assert caplog.messages == [said("waits-for-killed", how_long=words)]
 
 
 def test_a_lock_whose_file_was_removed_meanwhile_counts_for_nobody(tmp_path, monkeypatch):
