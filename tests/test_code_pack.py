@@ -96,17 +96,16 @@ def test_a_pack_is_written_anew_when_many_modules_were_edited(site):
     assert site.run() == (edited, sorted(["many", *PARTS]))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: b"",
-        lambda data: data[:5],
-        lambda data: data[: len(data) // 2],
-        lambda data: b"\xff" * len(data),
-        lambda data: data[:8] + bytes(len(data) - 8),
-    ],
-    ids=["empty", "no length", "half", "ones", "zeros"],
-)
+DAMAGES = {
+    "empty": lambda data: b"",
+    "no length": lambda data: data[:5],
+    "half": lambda data: data[: len(data) // 2],
+    "ones": lambda data: b"\xff" * len(data),
+    "zeros": lambda data: data[:8] + bytes(len(data) - 8),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_pack_costs_time_only(site, damage):
     site.run()
     site.pack.write_bytes(damage(site.pack.read_bytes()))

@@ -24,10 +24,6 @@ def project(tmp_path):
     return tmp_path
 
 
-def root_of(project, name):
-    return project / name.partition("/")[0]
-
-
 def roots(settings):
     return settings.file_roots["base"], settings.pillar_roots["base"]
 
@@ -86,7 +82,11 @@ def test_root_does_not_use_a_project_with_a_place_that_others_can_change(project
     with pytest.raises(
         ConfigError,
         match=match(
-            "foreign-tree", path=project / name, folder=project, user="others than root", root=root_of(project, name)
+            "foreign-tree",
+            path=project / name,
+            folder=project,
+            user="others than root",
+            root=project / name.partition("/")[0],
         ),
     ):
         load_settings(project=find_project(str(project)), environ={})

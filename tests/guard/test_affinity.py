@@ -8,7 +8,7 @@ import anyio
 import pytest
 from messages import match
 
-from asyncstate import Settings, StateRuntime
+from asyncstate import Run, Settings, StateRuntime
 from asyncstate.errors import EventLoopError
 from asyncstate.guard.event_loop import LoopAffinity, running_loop
 
@@ -63,20 +63,15 @@ def test_whatever_is_awaited_says_so_under_trio(settings, name):
     under_trio(AWAITED[name], StateRuntime(settings))
 
 
-@pytest.mark.parametrize("use", ["enter", "iterate", "wait"])
+async def _iterated(run):
+    aiter(run)
+
+
+@pytest.mark.parametrize("use", [Run.__aenter__, Run.wait, _iterated])
 def test_a_run_says_so_under_trio(settings, use):
     with StateRuntime(settings).open_sync() as runtime:
         run = runtime.run(runtime.compile_sync(["web"]))
-
-    async def main():
-        if use == "enter":
-            await run.__aenter__()
-        elif use == "iterate":
-            aiter(run)
-        else:
-            await run.wait()
-
-    under_trio(main)
+    under_trio(use, run)
 
 
 def test_the_way_the_text_shows_works_inside_a_trio_program(settings):

@@ -62,16 +62,9 @@ SALT = {
 
 
 def context(opts=None, **extra):
-    return RenderContext(
-        salt=Functions(SALT),
-        grains={"os": "Debian"},
-        pillar={"site": "north", "zoo": {"zebra": 1, "ant": None}},
-        opts=opts or {},
-        fileclient=MemoryFileClient({"base": FILES}),
-        sls="app",
-        file=FILE,
-        extra=extra,
-    )
+    files = {"fileclient": MemoryFileClient({"base": FILES}), "sls": "app", "file": FILE}
+    data = {"grains": {"os": "Debian"}, "pillar": {"site": "north", "zoo": {"zebra": 1, "ant": None}}}
+    return RenderContext(salt=Functions(SALT), opts=opts or {}, extra=extra, **data, **files)
 
 
 def render(text, opts=None, **extra):
