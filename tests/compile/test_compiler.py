@@ -5,8 +5,9 @@ import sys
 
 import pytest
 from hypothesis import given
+from messages import said
 from strategies import high_data
-from trees import FakeStates, compiler, ids, messages, mistakes, plan, warnings
+from trees import FakeStates, compiler, ids, mistakes, plan
 
 from asyncstate.errors import CompileError, CycleError
 
@@ -25,47 +26,12 @@ def test_a_highstate_is_what_top_says():
     assert list(client.highdata().data) == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("tree", "comment"),
-    [
-        ({"one": "a: test.nop\n"}, "No Top file or master_tops data matches found. Please see master log for details."),
-        (
-            {"top": "base:\n  'x': [one]\n"},
-            "No Top file or master_tops data matches found. Please see master log for details.",
-        ),
-        ({"top": "base:\n  '*': [one]\n", "one": "# empty\n"}, "No states found for this minion"),
-        ({"top": "base: [one]\n"}, "Unable to render top file: Unable to render top file. No targets found."),
-    ],
-)
-def test_a_highstate_with_nothing_to_do_is_one_failed_row(tree, comment):
-    compiled = plan(tree, sls=None)
+def test_a_highstate_with_nothing_to_do_is_one_failed_row():
+    compiled = plan({"one": "a: test.nop\n"}, sls=None)
     assert compiled.chunks == ()
-    assert compiled.rows == {
-        "no_|-states_|-states_|-None": {
-            "result": False,
-            "comment": comment,
-            "name": "No States",
-            "changes": {},
-            "__run_num__": 0,
-        }
-    }
-
-
-def test_a_top_file_that_does_not_render_is_a_mistake():
-    [issue] = mistakes({"top": "base:\n  '*': [one\n", "one": "a: test.nop\n"}, sls=None)
-    assert issue.file.endswith("top.sls")
-    assert issue.message.startswith("Unable to render top file")
-
-
-def test_a_plan_of_an_empty_sls_is_empty():
-    assert plan("").rows == {}
-
-
-def test_high_data_of_an_sls_is_verified_that_of_a_highstate_is_not():
-    tree = {"top": "base:\n  '*': [s]\n", "s": "a: {test: [{x: 1}]}\n"}
-    assert list(compiler(tree).highdata().data) == ["a"]
-    with pytest.raises(CompileError, match="No function declared"):
-        compiler(tree).highdata(["s"])
+    [(tag, row)] = compiled.rows.items()
+    nothing = {"result": False, "name": "No States", "changes": {}, "__run_num__": 0}
+    assert (tag, row) == ("no_|-states_|-states_|-None", {**nothing, "comment": row["comment"]})
 
 
 def test_mistakes_of_rendering_and_of_structure_come_together_without_false_ones():
@@ -73,12 +39,15 @@ def test_mistakes_of_rendering_and_of_structure_come_together_without_false_ones
         "s": "include: [broken]\nextend: {from_broken: {test: [{x: 1}]}}\na: {test: [{x: 1}]}\nb: nodot\n",
         "broken": "{{ oops }}\n",
     }
-    found = messages(tree)
-    assert [message.split(":")[0] for message in found] == [
-        "ID b in SLS s is not a dictionary",
-        "Rendering SLS 'base",
-        "No function declared in state 'a' in SLS 's'",
-    ]
+    assert [issue.code for issue in mistakes(tree)] == ["E202", "E104", "E206"]
+
+
+def test_high_data_of_an_sls_is_verified_that_of_a_highstate_is_not():
+    tree = {"top": "base:\n  '*': [s]\n", "s": "a: {test: [{x: 1}]}\n"}
+    assert list(compiler(tree).highdata().data) == ["a"]
+    with pytest.raises(CompileError) as caught:
+        compiler(tree).highdata(["s"])
+    assert [issue.code for issue in caught.value.issues] == ["E206"]
 
 
 def test_a_cycle_is_a_cycle_error():
@@ -120,35 +89,9 @@ def test_one_file_may_only_declare_states():
     with pytest.raises(CompileError) as caught:
         client.plan_file(other)
     assert [issue.message for issue in caught.value.issues][:3] == [
-        f"The '{word}' declaration found on '{other.path}' is invalid when rendering single templates"
-        for word in ("include", "exclude", "extend")
+        said("lone-file", word=word, path=other.path) for word in ("include", "exclude", "extend")
     ]
     assert {issue.code for issue in caught.value.issues[:3]} == {"E118"}
-
-
-def test_only_ids_keeps_what_they_depend_on():
-    tree = """
-a: {test.nop: [{require: [b]}]}
-b: {test.nop: [{require: [c]}, {prereq: [d]}]}
-c: test.nop
-d: {test.nop: [{require: [e]}]}
-e: test.nop
-f: {test.nop: [{require: [a]}, {listen: [c]}]}
-g: {test.nop: [{listen: [c]}]}
-"""
-    compiled = plan(tree, only_ids=["a"])
-    assert sorted(ids(compiled)) == ["a", "b", "c", "d", "e"]
-    assert compiled.listeners == ()
-    assert ids(plan(tree, only_ids=["g", "c"])) == ["c", "g"]
-    assert len(plan(tree, only_ids=["g", "c"]).listeners) == 1
-
-
-def test_only_ids_that_are_not_there():
-    with pytest.raises(CompileError, match="No matches for ID 'zz' found in SLS 's' within saltenv 'base'"):
-        plan("a: test.nop\n", only_ids=["zz"])
-    with pytest.raises(CompileError) as caught:
-        plan("website: test.nop\n", only_ids=["websit"])
-    assert [issue.hint for issue in caught.value.issues] == ["did you mean 'website'?"]
 
 
 def test_optional_functions_are_asked_for_once():
@@ -168,14 +111,6 @@ def test_the_collector_is_left_as_it_was():
         assert not gc.isenabled()
     finally:
         gc.enable()
-
-
-def test_warnings_of_the_top_file_come_first():
-    tree = {"top": "include: 5\nbase:\n  '*': [one]\n", "one": "a: test.nop.x\n"}
-    found = [issue.message for issue in plan(tree, sls=None).warnings]
-    assert found[0] == "The include of a top file is not formed as a list and is ignored"
-    assert len(found) == 2
-    assert warnings({"s": "a: test.nop\n"}) == []
 
 
 @given(high_data(listen=True))

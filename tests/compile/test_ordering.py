@@ -5,10 +5,6 @@ from __future__ import annotations
 import pytest
 from mistakes import MISTAKES, codes_in
 
-from asyncstate.config import Settings
-from asyncstate.errors import CompileError
-from asyncstate.runtime import StateRuntime
-
 
 @pytest.fixture
 def codes(tmp_path):
@@ -50,18 +46,6 @@ def test_a_reference_to_the_state_that_two_sls_declare_is_no_mistake(codes, tmp_
     for module in ("test", "file"):
         text = f"same:\n  test.nop: []\nafter:\n  test.nop:\n    - require:\n      - {module}: same\n"
         assert codes(text + MISTAKES["E401"], "b") == {"E210", "E401"}
-
-
-def test_a_hint_does_not_suggest_what_it_says_is_missing(tmp_path):
-    text = "web:\n  test.nop: []\nlater:\n  test.nop:\n    - require_in:\n      - file: web\n"
-    (tmp_path / "a.sls").write_text(text)
-    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state")}
-    with (
-        StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, journal="off", **kept)).open_sync() as runtime,
-        pytest.raises(CompileError) as refused,
-    ):
-        runtime.compile_sync(["a"])
-    assert [issue.hint for issue in refused.value.issues] == ["'web' is there, but as test: write '- test: web'"]
 
 
 def test_nothing_is_said_of_what_a_file_that_does_not_render_may_declare(codes, tmp_path):

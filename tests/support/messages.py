@@ -2,7 +2,9 @@
 
 A case of ``trees`` has the SLS files of a tree, by name, or the text of one called ``s``; ``says`` is all that compiling
 it says: one line for a mistake or warning, with its code (- for none), file and line, and an indented one for its hint.
-The lines of a template that a message quotes are left out. With ``pillar``, it is what compiling these pillar files says.
+Then come the states that are in no common call, and the rows that a plan already has. The lines of a template that a
+message quotes are left out. Of its ``options``, ``functions: true`` looks at what bundled states take; the others are
+settings, or arguments of `trees.plan`. With ``pillar``, it is what compiling these pillar files says.
 
 ``sentences`` are those that need more than a tree: a test gets one with `said`, and shows when it is said.
 """
@@ -15,9 +17,11 @@ from pathlib import Path
 
 import yaml
 from memory_files import MemoryFileClient
-from trees import plan, rendering
+from plugin_trees import Roots
+from trees import WATCHING, FakeStates, compiler, plan, rendering
 
 from asyncstate.errors import CompileError, PillarError
+from asyncstate.load.host import PluginHost
 from asyncstate.sources.pillar import compile_pillar
 
 PATH = Path(__file__).parent.parent / "messages.yaml"
@@ -39,19 +43,48 @@ def match(name, /, **values):
     return f"^{re.escape(said(name, **values))}$"
 
 
-def compiled(tree=None, *, pillar=None, **options):
-    """Return all that compiling a tree, or a pillar, says."""
+def compiled(tree, *, functions=False, **options):
+    """Return all that compiling a tree says. A check says the same of what it looks at."""
+    hooks = {"pkg.mod_transaction": lambda low, first: ""} if "implicit_order" in options else {}
+    footprints = {"pkg": lambda low: {"writes": ["pkgdb"]}}
+    options["states"] = FakeStates(
+        *WATCHING, "pkg.mod_aggregate", "gem.mod_aggregate", hooks=hooks, footprints=footprints
+    )
+    options["functions"] = bundled() if functions else None
+    more = []
     try:
-        issues = _pillar(pillar, options) if pillar else plan(tree, **options).warnings
-    except (CompileError, PillarError) as error:
+        made = plan(tree, **options)
+        issues = made.warnings
+        more += [f"{made.chunks[at].id} is in no common call: {why}\n" for at, why in made.not_aggregated.items()]
+        more += [f"{tag}: {row['comment']}\n" for tag, row in made.rows.items()]
+    except CompileError as error:
         issues = error.issues
-    return "".join(map(_line, issues))
+    if not options.keys() & {"exclude", "only_ids", "implicit_order", "state_aggregate"}:
+        assert _checked(tree, **options) == issues
+    return "".join([*map(_line, issues), *more])
 
 
-def _pillar(files, options):
+@cache
+def bundled():
+    """The bundled states."""
+    return PluginHost({"id": "host", "test": False}, file_client=Roots()).loaders["states"]
+
+
+def _checked(tree, sls=("s",), saltenv=None, **options):
+    try:
+        return compiler(tree, **options).check(None if sls is None else list(sls), saltenv=saltenv)
+    except CompileError as error:
+        return error.issues
+
+
+def compiled_pillar(files, **options):
+    """Return all that compiling pillar files says."""
     client = MemoryFileClient({"base": files})
-    compile_pillar({"id": "host", **options}, {}, client, rendering(client, **options))
-    return ()
+    try:
+        compile_pillar({"id": "host", **options}, {}, client, rendering(client, **options))
+    except PillarError as error:
+        return "".join(map(_line, error.issues))
+    return ""
 
 
 def _line(issue):

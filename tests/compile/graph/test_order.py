@@ -6,12 +6,11 @@ from hypothesis import strategies as st
 from naive_order import naive_order
 from record_answers import recorded
 from strategies import high_data
-from trees import declared, ids, plan, sets_of, warnings, wired
+from trees import declared, plan, sets_of, wired
 
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.order import order_cap, settle_orders
 from asyncstate.compile.low.lowstate import UNSET, Draft
-from asyncstate.model.plan import NodeKind
 
 HUGE = "1" + "0" * 400
 
@@ -112,83 +111,6 @@ def test_order_values_as_salt_shows_them():
     assert list(orders(tree).items()) == [(chunk["__id__"], chunk["order"]) for chunk in low]
 
 
-def test_names_add_their_position_also_to_an_order_of_their_own():
-    compiled = plan("m: {test.nop: [{names: [x, {y: [{order: 1}]}]}]}")
-    assert [(chunk.name, chunk.order) for chunk in compiled.chunks] == [("y", 1.0002), ("x", 10000.0001)]
-
-
-def test_only_direct_dependents_pull_forward():
-    tree = """
-a: {test.nop: [{require: [{test: c1}]}]}
-m1: test.nop
-m2: test.nop
-c1: {test.nop: [{require: [{test: c2}]}]}
-m3: test.nop
-c2: test.nop
-"""
-    assert ids(plan(tree)) == ["m1", "m2", "c2", "c1", "a", "m3"]
-
-
-def test_a_dependent_of_less_weight_that_comes_later_does_not_pull():
-    heavier_first = """
-x: test.nop
-t: test.nop
-c: {test.nop: [{onchanges: [{test: t}]}]}
-f: {test.nop: [{order: 2}, {onfail: [{test: t}]}]}
-"""
-    assert ids(plan(heavier_first)) == ["x", "t", "f", "c"]
-    lighter_first = """
-x: test.nop
-t: test.nop
-f: {test.nop: [{order: 2}, {onfail: [{test: t}]}]}
-c: {test.nop: [{onchanges: [{test: t}]}]}
-"""
-    assert ids(plan(lighter_first)) == ["t", "f", "x", "c"]
-
-
-def test_a_negative_order_pulls_what_it_requires_to_the_front_and_last_does_not():
-    tree = "m: test.nop\nz: test.nop\na: {test.nop: [{order: %s}, {require: [{test: z}]}]}\n"
-    assert ids(plan(tree % "-1")) == ["z", "m", "a"]
-    assert ids(plan(tree % "last")) == ["m", "z", "a"]
-
-
-def test_without_automatic_numbers_the_order_is_that_of_module_name_and_function():
-    tree = "b: test.nop\na: cmd.run\nB: test.nop\nc: {test.nop: [{order: 3}]}\n"
-    assert ids(plan(tree, state_auto_order=False)) == ["c", "a", "B", "b"]
-
-
-def test_the_name_goes_before_the_id():
-    assert ids(plan("x: {test.nop: [{name: b}]}\ny: {test.nop: [{name: a}]}\n", state_auto_order=False)) == ["y", "x"]
-
-
-def test_a_dependent_without_an_order_pulls_nothing_forward():
-    tree = "a: {test.nop: [{order: last}]}\nb: {test.nop: [{require: [a]}]}\nd: {test.nop: [{order: -5}]}\n"
-    assert ids(plan(tree, state_auto_order=False)) == ["d", "a", "b"]
-
-
-def test_the_target_of_a_prereq_pulls_like_one_that_requires():
-    tree = """
-r: {test.nop: [{prereq: [{test: t}]}]}
-x: test.nop
-p: {test.nop: [{prereq: [{test: t}]}]}
-t: test.nop
-c: {test.nop: [{order: 2}, {onchanges: [{test: p}]}]}
-"""
-    assert ids(plan(tree)) == ["p", "c", "r", "x", "t"]
-
-
-def test_an_order_that_is_no_order_is_named_and_counts_as_none():
-    tree = "a: {test.nop: [{order: soon}]}\nb: {test.nop: [{order: .nan}]}\nc: {test.nop: [{order: last}]}\n"
-    assert warnings("d: {test.nop: [{order: [1]}]}\n") == [
-        "order '[1]' of state 'd' in SLS 's' is no order and is ignored"
-    ]
-    assert warnings(tree) == [
-        "order 'soon' of state 'a' in SLS 's' is no order and is ignored",
-        "order 'nan' of state 'b' in SLS 's' is no order and is ignored",
-    ]
-    assert ids(plan(tree))[-1] == "c"
-
-
 @pytest.mark.parametrize(
     ("least", "most"), [("false", "true"), ("-.inf", ".inf"), (f"-{HUGE}", HUGE), ("-1.7e+308", "1.7e+308")]
 )
@@ -197,17 +119,6 @@ def test_whatever_number_an_order_is_the_plan_has_a_finite_one(least, most):
     first, last = plan(tree).chunks
     assert (first.id, last.id) == ("z", "a")
     assert all(type(chunk.order) in {int, float} and abs(float(chunk.order)) < 1e301 for chunk in (first, last))
-
-
-@pytest.mark.parametrize(
-    ("order", "hint"),
-    [("frist", "did you mean 'first'?"), ("lsat", "did you mean 'last'?"), ("soon", "write a number, first or last")],
-)
-def test_the_warning_says_what_to_write(order, hint):
-    compiled = plan(f"b: test.nop\na: {{test.nop: [{{order: {order}}}]}}\n")
-    [issue] = compiled.warnings
-    assert (issue.code, issue.file, issue.line, issue.hint) == ("W206", "/memory/base/s.sls", 2, hint)
-    assert {node.kind for node in compiled.nodes} == {NodeKind.CHUNK}, "it is in the stage of all states without one"
 
 
 def test_the_warning_is_for_what_was_written_only():

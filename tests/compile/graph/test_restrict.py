@@ -1,11 +1,9 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import high_data
-from trees import edges, ids, plan, sets_of, wired
+from trees import ids, plan, sets_of, wired
 
 from asyncstate.compile.graph.restrict import restrict
-from asyncstate.errors import CompileError, Issue
 from asyncstate.model.plan import NodeKind
 
 
@@ -28,18 +26,6 @@ def test_what_the_ids_depend_on_is_kept_in_serial_order(high, threshold, data):
     assert restrict(graph, serial, wanted, "SLS 's'") == [node for node in serial if node in expected]
 
 
-def test_the_target_of_a_prereq_is_kept_and_runs():
-    tree = """
-a: {test.nop: [{prereq: [b]}]}
-b: {test.nop: [{require: [c]}]}
-c: test.nop
-d: {test.nop: [{require: [b]}]}
-"""
-    compiled = plan(tree, only_ids=["a"])
-    assert ids(compiled) == ["c", "a", "b"]
-    assert edges(compiled) == {("c", "?b"), ("c", "b"), ("?b", "a"), ("a", "b")}
-
-
 def test_the_members_of_a_set_are_kept_and_nothing_beside_them():
     tree = """
 t1: {test.nop: [{name: t}]}
@@ -51,13 +37,3 @@ b: {test.nop: [{require: [u]}]}
 """
     with sets_of(2):
         assert ids(plan(tree, only_ids=["a"])) == ["t1", "t2", "a"]
-
-
-def test_every_id_that_is_not_there_is_named():
-    graph, _, serial = wired({"website": {"test": ["nop"], "__sls__": "a", "__env__": "base"}})
-    with pytest.raises(CompileError) as caught:
-        restrict(graph, serial, ["websit", "website", "zz"], "the tree")
-    assert caught.value.issues == (
-        Issue("No matches for ID 'websit' found in the tree", code="E120", hint="did you mean 'website'?"),
-        Issue("No matches for ID 'zz' found in the tree", code="E120"),
-    )

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from reached import reach
 from strategies import high_data
 from tables import rows
-from trees import WATCHING, compiler, edges, ids, plan, reachable, wired
+from trees import WATCHING, compiler, edges, plan, wired
 
 from asyncstate.compile.graph.order import LAST
 from asyncstate.compile.graph.stages import Stages, add_stages, effective_stages
@@ -74,86 +74,11 @@ def test_a_barrier_serves_all_later_states_that_it_suffices_for(sequence, barrie
     assert barriers_of(sequence).size == len(sequence) + barriers
 
 
-def test_a_barrier_does_not_wait_for_earlier_states_of_its_own_stage():
-    tree = """
-early: {test.nop: [{order: 5}]}
-base: test.nop
-middle: {test.nop: [{require: [base]}]}
-small: {test.nop: [{order: 3}, {require: [middle]}]}
-far: test.nop
-near: {test.nop: [{require: [far]}]}
-late: {test.nop: [{order: 5}, {require: [near]}]}
-"""
-    compiled = plan(tree)
-    assert ids(compiled) == ["early", "base", "middle", "small", "far", "near", "late"]
-    assert reachable(compiled, 3, 4)
-    assert not reachable(compiled, 0, 4)
-
-
-def test_no_explicit_order_no_barrier():
-    assert stage_labels(plan("a: test.nop\nb: {test.nop: [{require: [a]}]}\n")) == []
-
-
-def test_explicit_orders_are_barriers_and_the_same_order_runs_in_tandem():
-    tree = """
-z: test.nop
-a: {test.nop: [{order: 1}]}
-b: {test.nop: [{order: 1}]}
-c: {test.nop: [{order: 2}]}
-d: {test.nop: [{order: last}]}
-x: test.nop
-"""
-    compiled = plan(tree)
-    assert ids(compiled) == ["a", "b", "c", "z", "x", "d"]
-    assert stage_labels(compiled) == ["order 2", "states without an order", "order last"]
-    at = {id_: index for index, id_ in enumerate(ids(compiled))}
-    assert not reachable(compiled, at["a"], at["b"])
-    assert not reachable(compiled, at["z"], at["x"])
-    for before, after in [("a", "c"), ("b", "c"), ("c", "z"), ("c", "x"), ("z", "d"), ("x", "d")]:
-        assert reachable(compiled, at[before], at[after])
-    assert ("order 2", "c") in edges(compiled, "stage")
-
-
-def test_what_an_ordered_state_requires_is_in_its_stage():
-    compiled = plan("z: test.nop\na: {test.nop: [{order: 1}, {require: [b]}]}\nb: test.nop\n")
-    assert ids(compiled) == ["b", "a", "z"]
-    assert {edge for edge in edges(compiled, "stage") if edge[1] != "z"} == {
-        ("b", "states without an order"),
-        ("a", "states without an order"),
-    }
-
-
-def test_names_of_one_order_run_in_tandem():
-    compiled = plan("m: {test.nop: [{order: 1}, {names: [x, y]}]}\nz: test.nop\n")
-    assert not reachable(compiled, 0, 1)
-    assert reachable(compiled, 0, 2)
-    assert reachable(compiled, 1, 2)
-
-
-def test_numbers_of_one_sls_are_no_stages():
-    assert stage_labels(plan({"s": "include: [t]\na: test.nop\n", "t": "b: test.nop\n"})) == []
-
-
 def test_edges_stay_linear():
     tree = "".join(f"a{i}: {{test.nop: [{{order: {i % 20 + 1}}}]}}\n" for i in range(200))
     compiled = plan(tree)
     assert len(stage_labels(compiled)) == 19
     assert len(edges(compiled, "stage")) < 2 * 200 + 20
-
-
-def test_an_order_waits_for_a_smaller_one_behind_states_without_an_order():
-    tree = """
-first: {test.nop: [{order: 3}]}
-free: test.nop
-base: test.nop
-middle: {test.nop: [{require: [base]}]}
-second: {test.nop: [{order: 5}, {require: [middle]}]}
-"""
-    compiled = plan(tree)
-    assert ids(compiled) == ["first", "free", "base", "middle", "second"]
-    for later in (1, 2, 3, 4):
-        assert reachable(compiled, 0, later)
-    assert not reachable(compiled, 1, 4)
 
 
 @given(high_data(max_size=9))
@@ -172,11 +97,6 @@ def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
         for earlier in range(later):
             if stages.of[chunks[earlier]] < stages.of[node]:
                 assert earlier in reached
-
-
-def test_the_order_of_the_file_is_the_reason_of_its_edges():
-    compiled = plan("b: test.nop\na: test.nop\n", implicit_order="file")
-    assert edges(compiled, FILE_ORDER) == {("b", "a")}
 
 
 @given(high_data(max_size=9, explicit=False, names=False), st.data())

@@ -1,7 +1,6 @@
 import pytest
-from trees import chunk_of, compiler, messages, mistakes, requisites
+from trees import chunk_of, compiler
 
-from asyncstate.errors import CompileError
 from asyncstate.model.requisite import RemoteRequisite
 
 ONE = "a: {test.nop: [{require: [{host: db1, service: postgresql}]}]}\n"
@@ -9,12 +8,6 @@ ONE = "a: {test.nop: [{require: [{host: db1, service: postgresql}]}]}\n"
 
 def fleet_plan(tree, **options):
     return compiler(tree, remote=True, **options).plan(["s"])
-
-
-def fleet_mistakes(tree, **options):
-    with pytest.raises(CompileError) as caught:
-        fleet_plan(tree, **options)
-    return list(caught.value.issues)
 
 
 @pytest.mark.parametrize(
@@ -64,20 +57,6 @@ def test_a_requisite_directly_under_an_id_and_one_by_extend_count():
     assert [each.value for each in fleet_plan(tree).remote] == ["y"]
 
 
-def test_the_own_host_is_no_other_host():
-    plan = fleet_plan(
-        "a: {test.nop: [{require: [{host: host, test: b}]}]}\nb: {test.nop: [{watch_in: [{host: host, test: c}]}]}\nc: test.nop\n"
-    )
-    assert plan.remote == ()
-    assert requisites(plan, "a") == [("require", "b")]
-    assert requisites(plan, "c") == [("watch", "b")]
-    assert messages("a: {test.nop: [{require: [{host: host, test: b}]}]}\nb: test.nop\n") == []
-
-
-def test_a_state_module_called_host_is_an_ordinary_target():
-    assert messages("a: {test.nop: [{require: [{host: db1}]}]}\ndb1: host.present\n") == []
-
-
 def test_what_cannot_watch_requires():
     from trees import FakeStates
 
@@ -88,38 +67,6 @@ def test_what_cannot_watch_requires():
 def test_two_ids_that_share_a_list_both_have_it():
     plan = fleet_plan("a:\n  test.nop:\n    - require: &x [{host: db1, id: z}]\nb:\n  cmd.run:\n    - require: *x\n")
     assert len(plan.remote) == 2
-
-
-def test_a_local_run_says_with_its_place_what_is_needed():
-    [issue] = mistakes("\n" + ONE)
-    assert (
-        "'require: {host: db1, service: postgresql}' in state 'a' in SLS 's' names a state of another host"
-        in issue.message
-    )
-    assert (issue.file, issue.line) == ("/memory/base/s.sls", 2)
-    assert "`asyncstate fleet apply`" in issue.hint
-
-
-@pytest.mark.parametrize(
-    ("reference", "why"),
-    [
-        ("{host: '', test: x}", "'host' needs a host's name"),
-        ("{host: [a], test: x}", "'host' needs a host's name"),
-        ("{host: db1, test: x, sls: y}", "it names 2 states"),
-        ("{host: db1, test: [x]}", "a state is named by its module"),
-        ("{host: db1, 3: x}", "a state is named by its module"),
-    ],
-)
-def test_what_is_malformed_says_how_it_is_written(reference, why):
-    [issue] = fleet_mistakes(f"a: {{test.nop: [{{require: [{reference}]}}]}}\n")
-    assert why in issue.message
-    assert "{host: db1, service: postgresql}" in issue.hint
-
-
-@pytest.mark.parametrize("word", ["use", "use_in"])
-def test_arguments_do_not_cross_hosts(word):
-    [issue] = fleet_mistakes(f"a: {{test.nop: [{{{word}: [{{host: db1, test: x}}]}}]}}\n")
-    assert "arguments of states do not leave their host" in issue.message
 
 
 def test_a_disabled_requisite_is_disabled_across_hosts():

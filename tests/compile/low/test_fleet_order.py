@@ -3,31 +3,12 @@
 import pytest
 from trees import FakeStates, compiler
 
-from asyncstate.errors import CompileError
 from asyncstate.model.plan import NodeKind
 
 
 def compiled(*lines, remote=False, **options):
     states = FakeStates("test.mod_watch", "pkg.mod_aggregate", hooks={"pkg.mod_transaction": lambda low, first: ""})
     return compiler("\n".join(lines) + "\n", states=states, remote=remote, **options).plan(["s"])
-
-
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ("fleet_order: first", "fleet_order: 'first' is no whole number in state 'a' in SLS 's'"),
-        ("fleet_order: True", "fleet_order: True is no whole number in state 'a' in SLS 's'"),
-        ("fleet_order: 1.5", "fleet_order: 1.5 is no whole number in state 'a' in SLS 's'"),
-        ("fleet_lane: 7", "fleet_lane: 7 is no name in state 'a' in SLS 's'"),
-        ("fleet_lane: []", "fleet_lane: [] is no name in state 'a' in SLS 's'"),
-        ("fleet_lane: [x, '']", "fleet_lane: ['x', ''] is no name in state 'a' in SLS 's'"),
-    ],
-)
-def test_what_is_no_place_is_an_error_with_its_line(argument, message):
-    with pytest.raises(CompileError) as error:
-        compiled("a:", "  test.nop:", f"    - {argument}")
-    [issue] = error.value.issues
-    assert (issue.message, issue.line) == (message, 2)
 
 
 @pytest.mark.parametrize("argument", ["fleet_order: -3", "fleet_order: 0", "fleet_lane: x", "fleet_lane: [x, y]"])
