@@ -6,12 +6,17 @@ Then come the states that are in no common call, and the rows that a plan alread
 message quotes are left out. Of its ``options``, ``functions: true`` looks at what bundled states take; the others are
 settings, or arguments of `trees.plan`. With ``pillar``, it is what compiling these pillar files says.
 
+A case of ``commands`` has the ``files`` of a folder {here}, whose ``salt`` and ``pillar`` are the default roots, commands
+that come ``before``, the ``command`` itself, its exit ``code`` (0 if left out) and the whole of ``stdout`` and ``stderr``.
+Instead of what differs between runs there stand {run}, {host} and {time}.
+
 ``sentences`` are those that need more than a tree: a test gets one with `said`, and shows when it is said.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +25,7 @@ from memory_files import MemoryFileClient
 from plugin_trees import Roots
 from trees import WATCHING, FakeStates, compiler, plan, rendering
 
+from asyncstate.cli import main
 from asyncstate.errors import CompileError, PillarError
 from asyncstate.load.host import PluginHost
 from asyncstate.sources.pillar import compile_pillar
@@ -92,3 +98,28 @@ def _line(issue):
     hint = "".join(f"  {line}\n" for line in issue.hint.splitlines())
     message, _, _ = issue.message.partition("\n\n---\n")
     return f"{issue.code or '-'} {place} {message.rstrip()}\n{hint}"
+
+
+VARIABLE = (
+    (re.compile(r"\b20\d\d\d\d\d\dT?[-\w.]+"), "{run}"),
+    (re.compile(r"\b\d+(\.\d+)? m?s\b"), "{time}"),
+)
+"""What differs between two runs of a command, and what stands for it."""
+
+
+def ran(case, here, output):
+    """Run the commands of a case in a folder; return the exit code of the last one and what it wrote, by name."""
+    for name, text in case.get("files", {}).items():
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text(text.replace("{here}", str(here)))
+    for command in (*case.get("before", ()), case["command"]):
+        output()
+        code = main(shlex.split(command.replace("{here}", str(here))))
+    return {"code": code, **dict(zip(("stdout", "stderr"), (_stable(text, here) for text in output()), strict=True))}
+
+
+def _stable(text, here):
+    text = re.sub(r" +$", "", text.replace(str(here), "{here}"), flags=re.MULTILINE)
+    for pattern, word in VARIABLE:
+        text = pattern.sub(word, text)
+    return text
