@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from messages import said as said_of
 from msgspec import structs
 from plans import PlanBuilder
 
@@ -133,7 +134,7 @@ READS = Footprint(reads=(f"{GONE}/x",))
 def test_a_state_that_needs_what_is_to_come_has_not_failed(first, second):
     said = second_row(pair(first, second, require=["a"]), row(None), row(False))
     assert (said["result"], said["changes"], said[NOT_TOLD]) == (None, {}, True)
-    assert said["comment"].startswith("This cannot be told before s.a has run")
+    assert said["comment"].startswith(said_of("not-told-yet", states="s.a has run"))
     assert said["comment"].endswith("Now: as it is")
 
 
@@ -146,7 +147,7 @@ def test_sub_states_follow_their_state(result, comment):
     said = second_row(pair(WRITES, READS, require=["a"]), row(None), row_of_b)
     good, malformed = sub_rows(said, {**low, "__sls__": "s"}).values()
     assert (good["result"], good["changes"], good[NOT_TOLD]) == (None, {}, True)
-    assert good["comment"].startswith("This cannot be told before s.a has run")
+    assert good["comment"].startswith(said_of("not-told-yet", states="s.a has run"))
     assert good["comment"].endswith("is") is bool(comment)
     assert (malformed["result"], malformed.get(NOT_TOLD)) == (False, None)
 
@@ -189,7 +190,7 @@ def test_all_states_that_are_to_change_are_named():
     touched = Touched([WRITES, WRITES, READS], {})
     last = last_row(plan, touched, row(None), row(None), row(False))
 
-    said = "This cannot be told before s.a and s.b have run, which change /nonexistent/of/tests/x. Now: as it is"
+    said = said_of("not-told-yet", states="s.a and s.b have run, which change /nonexistent/of/tests/x. Now: as it is")
     assert last["comment"] == said
 
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from messages import said
 from tables import beside
 
 from asyncstate.process.lineage import look_at
@@ -216,7 +217,7 @@ def test_where_too_few_descriptors_are_allowed_nothing_begins(many):
     with many.begin(sls="many", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)) as process:
         _, errors = process.communicate(timeout=60)
     assert (process.returncode, touched(many)) == (1, 0)
-    assert errors.startswith("asyncstate: this process may have 20 open files, and a run needs 32 (raise it with")
+    assert errors.startswith(said("too-few-files", limit=20))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from messages import said
 
 from asyncstate.cli import event_loop
 from asyncstate.cli.event_loop import Ending, loop_factory, run_on
@@ -102,7 +103,7 @@ def test_a_task_that_somebody_left_on_the_loop_does_not_end_the_program(wanted, 
     with in_words():
         assert run_on(wanted, main) == "the end"
     gc.collect()  # asyncio names the task, too, as soon as it is collected: here, and not in another test's output
-    assert f"A task that a plugin started raised {error.__name__}. The run continues." in caplog.text
+    assert said("stray-task", error=error.__name__) in caplog.text
 
 
 def test_what_ends_the_program_itself_still_does():
@@ -118,7 +119,7 @@ def test_a_cancellation_that_no_signal_asked_for_is_told():
         asyncio.current_task().cancel()
         await asyncio.Event().wait()
 
-    with in_words(), pytest.raises(RuntimeError, match="a plugin cancelled the task of the program"):
+    with in_words(), pytest.raises(RuntimeError, match=said("cancelled-by-plugin")):
         run_on("asyncio", main)
 
 
@@ -147,7 +148,7 @@ def test_a_plugin_that_stops_the_loop_does_not_end_the_program(wanted, caplog):
         return "whole"
 
     assert run_on(wanted, main) == "whole"
-    assert "A plugin stopped the event loop. The run continues." in caplog.text
+    assert said("stopped-by-plugin") in caplog.text
 
 
 NEVER = 3600.0

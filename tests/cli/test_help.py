@@ -8,6 +8,7 @@ from typing import Literal, get_args, get_origin
 import click
 import pytest
 from imported import HEAVY, imported
+from messages import said
 from tables import beside, rows
 
 from asyncstate import __version__
@@ -148,7 +149,7 @@ def test_a_relative_folder_of_a_directory_that_is_gone(capsys, tmp_path, monkeyp
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert main(["apply", "--file-root", "tree"]) == 1
-    assert "tree: the working directory no longer exists. Change to one that does" in capsys.readouterr().err
+    assert said("folder-gone", path="tree") in capsys.readouterr().err
 
 
 def test_show_without_a_sub_command_gives_its_help(capsys):

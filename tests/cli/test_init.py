@@ -8,6 +8,7 @@ import shlex
 import stat
 
 import pytest
+from messages import said
 
 from asyncstate.cli import init as init_module
 from asyncstate.cli import main
@@ -87,7 +88,7 @@ def test_who_may_not_write_is_told_to_name_a_folder(init, tmp_path):
     (tmp_path / "srv").mkdir(mode=0o500)
     code, _, err = init("init")
     assert code == 1
-    assert "Permission denied. Name a folder that you may write to: asyncstate init DIR" in err
+    assert said("tree-not-writable") in err
 
 
 def test_an_empty_folder_is_filled(init, tmp_path):
@@ -136,6 +137,6 @@ def test_a_full_disk_leaves_nothing(init, tmp_path, monkeypatch, calls):
     monkeypatch.setattr("asyncstate.cli.init.parent", limited(init_module.parent))
     code, _, err = init("init", str(tmp_path / "a" / "b"))
     if code:
-        assert "No space left on device. Nothing of the tree was kept." in err
+        assert said("tree-not-kept") in err
         assert not (tmp_path / "a").exists()
     assert (code == 0) == (next(left, None) is not None or (tmp_path / "a/b/pillar/top.sls").exists())

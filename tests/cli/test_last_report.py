@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from messages import said
 from tables import beside
 
 TABLES = beside(__file__)
@@ -145,7 +146,7 @@ def test_without_a_journal_the_files_say_that_nothing_is_known(site):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 143
     assert "no run" in errors
-    assert "what its states did is not reported" in site.text("j.xml")
+    assert said("states-not-reported") in site.text("j.xml")
     assert "asyncstate_exit_code 143\n" in site.text("m.prom")
 
 
@@ -250,7 +251,7 @@ def test_the_next_command_tells_of_a_run_that_was_killed(site):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert f"the run of process {process.pid}" not in errors
-    assert "was killed. To see what it had done: asyncstate runs list; asyncstate replay RUN" in errors
+    assert said("run-killed") in errors
     with site.started(command="runs", words=["list", "--out", "json"]) as process:
         out, _ = process.communicate(timeout=60)
     (killed,) = [entry["id"] for entry in json.loads(out) if entry["ending"] == "killed"]
@@ -303,4 +304,4 @@ def test_a_plugin_that_takes_the_process_or_its_descriptors(site, function):
     (site.base / "srv" / "tree.sls").write_text("one:\n  test.nop: []\n")
     with site.started() as process:
         _, errors = process.communicate(timeout=60)
-    assert "was killed. To see what it had done: asyncstate runs list; asyncstate replay RUN" in errors
+    assert said("run-killed") in errors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from messages import said
 from tables import beside
 
 from tests.cli.test_runs import Machine
@@ -41,7 +42,7 @@ def test_what_failed_is_done_again_with_what_it_requires_and_what_follows(machin
 def test_when_nothing_failed_nothing_is_done(machine):
     run = machine.apply(text=tree(machine, good=True), code=0)
     assert machine.call("apply", "--only-failed") == ""
-    assert f"nothing failed in run {run}, and every state of it started: nothing to do" in machine.said.err
+    assert said("nothing-failed", run=run) in machine.said.err
     assert len(json.loads(machine.call("runs", "list", "--out", "json"))) == 1
 
 
@@ -60,7 +61,7 @@ def test_what_failhard_kept_from_starting_is_done_too_and_a_dry_run_is_passed_ov
     machine.apply("--test", text="other:\n  test.nop: []\n", code=0)
     machine.sls(hard.replace("fail_without", "succeed_with"))
     machine.call("apply", "--only-failed", "-j", "1", code=0)
-    assert "no longer in the tree: test.fail_without_changes: bad" in machine.said.err
+    assert said("failed-and-gone", states="test.fail_without_changes: bad") in machine.said.err
     machine.sls(hard)
     first = json.loads(machine.call("runs", "list", "--out", "json"))[-1]["id"]
     assert ids(machine.call("apply", "--only-failed", first[:6], "-j", "1", "--out", "json", code=2)) == ["bad"]
@@ -78,7 +79,7 @@ def test_names_on_the_command_line_and_those_of_the_run(machine):
 def test_pillar_of_the_command_line_is_asked_for_again(machine):
     machine.apply("--pillar", "{secret: x, port: 80}", text="a:\n  test.fail_without_changes: []\n")
     machine.call("apply", "--only-failed", "--pillar", "{port: 80}", code=1)
-    assert "was given pillar data on the command line: secret. Give it again with --pillar." in machine.said.err
+    assert said("pillar-again", keys="secret") in machine.said.err
     machine.call("apply", "--only-failed", "--pillar", "{secret: x, port: 80}", code=2)
 
 
@@ -97,7 +98,7 @@ def test_mistakes_on_the_command_line(machine, words, message, tmp_path, monkeyp
 def test_a_run_of_something_else_than_a_tree(machine):
     machine.call("single", "test.fail_without_changes", "a", code=2)
     machine.call("apply", "--only-failed", code=1)
-    assert "was no run of a tree, but of test.fail_without_changes" in machine.said.err
+    assert said("not-a-tree", function="test.fail_without_changes") in machine.said.err
 
 
 def test_without_the_plan_of_the_run_its_report_tells(machine, monkeypatch):
@@ -107,7 +108,7 @@ def test_without_the_plan_of_the_run_its_report_tells(machine, monkeypatch):
     machine.apply(text=tree(machine, good=False))
 
     def none(_self, run):
-        raise JournalError(f"the journal has no plan of run {run}")
+        raise JournalError(said("plan-not-kept", run=run))
 
     monkeypatch.setattr(Journal, "plan_bytes", none)
     out = machine.call("apply", "--only-failed", "--out", "json", code=2)
@@ -130,6 +131,6 @@ def test_a_record_that_lost_its_events_does_not_say_what_is_left(machine, kept):
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join([lines[0], *lines[kept], lines[-1]]))
     machine.call("apply", "--only-failed", code=1)
-    assert "is incomplete, so what it left is not known: apply the tree again" in machine.said.err
+    assert said("left-unknown") in machine.said.err
     assert "Not started" not in machine.call("replay", code=125)
-    assert "The record of this run is incomplete" in machine.said.err
+    assert said("record-incomplete") in machine.said.err

@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import pytest
+from messages import said
 
 CHANGES = "one:\n  test.succeed_with_changes: []\ntwo:\n  test.nop: []\n"
 FORMS = ["human", "json", "jsonl", "yaml"]
@@ -60,7 +61,7 @@ def test_a_full_disk_behind_standard_output_is_said_and_has_a_code_of_its_own(ru
 def test_a_closed_standard_output_is_said(run, form):
     done = run("apply", "good", "--out", form, shell=">&-")
     assert done.returncode == 74
-    assert done.stderr.endswith("asyncstate: standard output could not be written: it is closed\n")
+    assert done.stderr.endswith(f"asyncstate: {said('output-lost')}: it is closed\n")
 
 
 @needs_full
@@ -97,7 +98,7 @@ def test_any_answer(run_cli, run, words, shell, tree):
     else:
         done = in_shell(f'exec asyncstate "$@" {shell}', words, run_cli.environ)
     assert done.returncode == 74
-    assert "standard output could not be written" in done.stderr
+    assert said("output-lost") in done.stderr
     assert "Traceback" not in done.stderr
 
 

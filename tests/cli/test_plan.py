@@ -11,6 +11,7 @@ import subprocess
 import termios
 
 import pytest
+from messages import said as said_of
 from tables import beside
 
 from asyncstate.cli import main
@@ -51,7 +52,7 @@ def test_a_saved_plan_in_place_of_an_sls_says_what_to_do_with_it(run, tmp_path):
     run("plan", "db", "--plan-out", path)
     for command in ("plan", "apply"):
         said = run(command, path).stderr
-        assert f"{path} is a saved plan, not an SLS. To do what it says: asyncstate apply --plan {path}" in said
+        assert said_of("plan-as-sls", path=path) in said
 
 
 def on_a_terminal(program, tmp_path, *words):

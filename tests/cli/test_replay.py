@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from messages import said
 from tables import beside
 
 from tests.cli.test_runs import TREE, Machine
@@ -71,4 +72,4 @@ def test_a_run_that_was_killed_is_shown_as_far_as_it_came(machine, monkeypatch):
     assert "Cut short" in text
     assert "killed" in text
     assert "Not started: 1 state\n    test.nop: fourth" in text
-    assert "test.nop: third had started and not ended: what it did is unknown" in machine.said.err
+    assert said("cut-off-state", state="test.nop: third") in machine.said.err

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from messages import said as said_of
 from tables import beside
 
 TABLES = beside(__file__)
@@ -63,9 +64,7 @@ def test_a_damaged_plan_in_the_journal_is_said_and_nothing_begins(killed, tmp_pa
     damage(tmp_path, b'"chunks":[{"tag":', b'"chunks":[{"tag":1,"tag":', "plan")
     done = killed(*words, "--pillar", '{"long": 0}')
     assert done.returncode == 1, done.stderr
-    assert re.search(
-        r"the journal in .* is damaged: the plan of run \w+: .*\. The run can only be applied anew", done.stderr
-    )
+    assert re.search(r"the journal in .* is damaged: the plan of run \w+: .*\. " + said_of("plan-damaged"), done.stderr)
     assert not (tmp_path / "late").exists()
 
 
@@ -75,7 +74,7 @@ def test_a_selection_in_the_journal_that_makes_no_sense_is_said(killed, tmp_path
     damage(tmp_path, b'"sls":["web"],"pillar"', b'"sls":%b,"pillar"' % sls.encode())
     done = killed(*words, "--pillar", '{"long": 0}')
     assert done.returncode == 1, done.stderr
-    assert "the journal does not say what run" in done.stderr
+    assert said_of("journal-without-a-selection") in done.stderr
 
 
 def test_a_file_is_named_again(run_here, tmp_path):
@@ -85,7 +84,7 @@ def test_a_file_is_named_again(run_here, tmp_path):
     assert run_here(*words, "--file", tmp_path / "one.sls").returncode == 2
     done = run_here(*words, "--resume")
     assert done.returncode == 1
-    assert re.search(r"run \w+ was made of the file .*/one\.sls, and only the command line names a file", done.stderr)
+    assert re.search(r"run \w+ " + said_of("file-again", path=r".*/one\.sls"), done.stderr)
     assert run_here(*words, "--resume", "--file", tmp_path / "one.sls").returncode == 2
 
 
@@ -103,7 +102,7 @@ def test_a_killed_run_is_gone_on_with(killed, tmp_path):
     assert (tmp_path / "late").read_text() == "x\n"
     again = killed("--resume", "--pillar", '{"long": 0}')
     assert again.returncode == 1
-    assert "came to its end: there is nothing to resume" in again.stderr
+    assert said_of("nothing-to-resume") in again.stderr
 
 
 def test_what_makes_no_sense_is_refused(run_here, tmp_path):
@@ -156,9 +155,9 @@ def test_what_the_killed_run_was_doing_does_not_meet_what_is_run_again(going_on,
     refused = going_on("--wait", "0.1")
     _, said = refused.communicate()
     assert refused.returncode == 1
-    assert re.search(r"the run of process \d+, begun [-\d: ]+ was killed, and its processes still run: ", said)
+    assert re.search(r"the run of process \d+, begun [-\d: ]+ " + said_of("processes-go-on"), said)
     assert re.search(r"process \d+ \(sh, since [-\d: ]+\)", said)
-    assert "They must not run beside the states that run again" in said
+    assert said_of("processes-beside") in said
     resumed = going_on()
     while "it waits 30 s for that" not in (line := resumed.stderr.readline()):
         assert line, "it did not wait"

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import pytest
 from apt_root import AptRoot, needs_apt
+from messages import said
 from tables import beside
 
 TABLES = beside(__file__)
@@ -77,7 +78,7 @@ def check(site, code, out, errors):
     assert code == 0, out + errors
     rows = {row["__id__"]: row for row in json.loads(out).values()}
     for name in ("alpha", "beta"):
-        assert "It had started when run" in rows[name]["comment"]
+        assert said("began-before") in rows[name]["comment"]
         assert rows[name]["result"] is True
     assert (site.folder / "restarts").read_text() == "restarted\n"
     assert (site.folder / "late").exists()

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from messages import said as said_of
 from tables import beside
 
 from asyncstate.cli import main
@@ -68,7 +69,7 @@ def test_the_list_has_the_newest_run_first_and_how_each_ended(machine):
 
 def test_an_empty_journal_says_so_and_is_no_mistake(machine):
     assert machine.call("runs", "list", "--out", "json") == "[]\n"
-    assert "no runs yet: the journal in" in machine.said.err + machine.said.out
+    assert said_of("journal-empty") in machine.said.err + machine.said.out
     machine.call("runs", "show", code=1)
     assert "has no runs" in machine.said.err
 
@@ -103,7 +104,7 @@ def test_a_run_that_does_not_exist_is_named_with_the_nearest(machine, words):
 def test_what_is_like_no_run_is_answered_with_the_last_one(machine, words, wrong):
     run = machine.apply()
     machine.call(*words, wrong, code=1)
-    said = f"has no run {wrong!r}. The last one is {run}; asyncstate runs list has all."
+    said = said_of("run-unknown", name=wrong, last=run)
     assert said in machine.said.err or run.startswith(wrong)
 
 

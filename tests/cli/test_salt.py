@@ -5,6 +5,7 @@ import re
 
 import click
 import pytest
+from messages import said as said_of
 from tables import beside
 
 from asyncstate.cli.settings import (
@@ -99,7 +100,7 @@ def test_a_mapping_in_a_file(tmp_path):
     with pytest.raises(click.BadParameter, match=r"cannot read .*missing: No such file"):
         kind.convert(str(tmp_path / "missing"), None, None)
     for text, said in {
-        "a: 1\nb: [1\nc: 2\n": r":3: neither JSON nor YAML: (?s:.*)a bracket or a brace is not closed",
+        "a: 1\nb: [1\nc: 2\n": r":3: neither JSON nor YAML: (?s:.*)" + said_of("bracket-open"),
         "a: 1\na: 2\n": r":2: neither JSON nor YAML: (?s:.*)a key stands twice",
         "- a\n": ": expected a mapping.*got list",
         "": ": expected a mapping.*got nothing",

@@ -7,6 +7,7 @@ import os
 import stat
 
 import pytest
+from messages import said as said_of
 from tables import beside
 
 from asyncstate.cli.saved_plan import require_same
@@ -140,7 +141,7 @@ def test_only_the_command_line_names_a_file_to_compile(run, tree, tmp_path):
     words = ["apply", "--plan", plan]
     done = run(*words)
     assert done.returncode == 1
-    assert f"the plan was made of the file {own}, and only the command line names a file" in done.stderr
+    assert "the plan " + said_of("file-again", path=own) in done.stderr
     assert run(*words, "--file", other).returncode == 1
     plan.write_text(plan.read_text().replace(str(own), str(other)))
     assert f"the plan was made of the file {other}" in run(*words).stderr

@@ -5,6 +5,7 @@ import os
 import threading
 
 import pytest
+from messages import said
 
 from asyncstate.journal.entry import Header
 from asyncstate.journal.keeper import Keeper
@@ -60,7 +61,7 @@ def test_a_killed_run_whose_entry_has_no_room_keeps_its_log(  # noqa: PLR0917 - 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fdatasync", no_room)
         end_killed()
-    assert "the log of a run stays as it is: [Errno 28] No space" in caplog.text
+    assert said("log-stays") + ": [Errno 28] No space" in caplog.text
     assert len(logs_in(settings.state_dir)) == 1
     for _ in range(2):
         assert [entry.ending for entry in journal().runs()] == ["killed"]
@@ -81,6 +82,6 @@ def test_whatever_goes_wrong_at_the_end_costs_the_entry_only(  # noqa: PLR0917 -
     with monkeypatch.context() as patch:
         patch.setattr(f"asyncstate.journal.keeper.{step}", fails)
         keeper.close()
-    assert "the journal keeps this run as" in caplog.text
+    assert said("entry-left") in caplog.text
     end_killed()
     assert [entry.ending for entry in journal().runs()] == ["finished"]

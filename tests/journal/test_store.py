@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from messages import said
 
 from asyncstate.errors import JournalError, PathRefused
 from asyncstate.journal.entry import Header
@@ -374,7 +375,7 @@ def test_what_is_no_folder_is_no_journal(journal, keep, settings):
     place = Path(settings.state_dir, "journal")
     place.write_text("x")
     for use in (lambda: journal().runs(), lambda: keep("aa11")):
-        with pytest.raises(JournalError, match=rf"{place} is no folder, so there can be no journal\. Move it away"):
+        with pytest.raises(JournalError, match=said("journal-no-folder", path=place)):
             use()
     place.unlink()
     keep("aa11")
@@ -399,7 +400,7 @@ def test_what_is_no_regular_file_is_no_log(keep, settings, suffix, make, caplog)
     path = os.path.join(settings.state_dir, "journal", f"bb22{suffix}")
     make(path)
     assert [entry.id for entry in Journal.open(settings.state_dir).runs()] == ["aa11"]
-    assert (f"{path}, the log of a run, cannot be read: " in caplog.text) is (suffix != ".plan")
+    assert (said("log-unreadable", path=path) in caplog.text) is (suffix != ".plan")
     keep("cc33", wall=4e9 + 1)
     assert Journal.open(settings.state_dir).find().id == "cc33"
 

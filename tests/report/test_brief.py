@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said
 from tables import beside
 
 from asyncstate.model.forecast import Foretold
@@ -53,7 +54,7 @@ ROWS = {
         comment='Command "make\nmore" run',
         changes={"pid": 7, "retcode": 2, "stdout": "", "stderr": "no rule\x1b[2J\nto make it"},
     ),
-    "service_|-nginx_|-nginx_|-running": row(False, comment="One or more requisite failed: web.broken", __state_ran__=False, duration=0.0),
+    "service_|-nginx_|-nginx_|-running": row(False, comment=said("requisite-failed", states="web.broken"), __state_ran__=False, duration=0.0),
 }  # fmt: skip
 
 
@@ -62,12 +63,12 @@ def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
     held = {"service_|-nginx_|-nginx_|-running": "requires cmd: broken, which failed"}
     assert (
         shown(ROWS, places={"cmd_|-broken_|-make\nmore_|-run": "/srv/web.sls:3"}, held=held)
-        == TABLES["a line for each state that is not as wanted and failures whole"]
+        == TABLES["what is not as wanted has a line, and failures are whole"]
     )
 
 
 def test_what_no_plan_explains_says_itself_why_it_was_held_back():
-    assert shown(ROWS)[-3].endswith("nginx                 One or more requisite failed: web.broken")
+    assert shown(ROWS)[-3].endswith("nginx                 " + said("requisite-failed", states="web.broken"))
 
 
 def test_states_of_one_id_are_told_apart_by_the_end_of_their_names():

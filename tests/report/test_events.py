@@ -115,7 +115,7 @@ def test_plain_progress_is_a_line_for_each_state_that_did_something():
     held = {"name": "c", "result": False, "changes": {}, "comment": "", "duration": 0.0, "__state_ran__": False}
     script.add(ChunkFinished, 0.5, tag=tag("c"), row=held, why="fail").end(0.6)
     script.play(PlainProgress(stream))
-    assert stream.getvalue().splitlines() == TABLES["plain progress is a line for each state that did something"]
+    assert stream.getvalue().splitlines() == TABLES["plain progress has a line for a state that did something"]
 
 
 def test_plain_progress_names_the_requisite_that_holds_a_state_back():

@@ -9,6 +9,7 @@ from fake_dispatch import FakeDispatch
 from fake_host import FakeHost, row, run, run_engine
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said
 from plans import PlanBuilder
 
 from asyncstate.model.event import RunFinished, decode_event, encode_event
@@ -130,7 +131,7 @@ def test_what_had_started_and_what_had_not_is_named_if_the_run_has_no_end():
     run(plan, host_with_subs(), [events.append], concurrency=1)
     report = rebuilt(events[:4], cut_short="killed", planned=tags)
     assert (list(report.rows), report.not_started) == (tags[:1], tuple(tags[2:]))
-    assert report.notices == ("test.change: b had started and not ended: what it did is unknown",)
+    assert report.notices == (said("cut-off-state", state="test.change: b"),)
     assert rebuilt(events, planned=tags).not_started == ()
 
 
@@ -144,5 +145,5 @@ def test_a_record_that_lacks_events_says_so_unless_it_only_ends_early(kept):
         report = rebuilt(left, cut_short=ending, planned=["a", "b"])
         ended = bool(left) and isinstance(left[-1], RunFinished)
         is_told = lacks or (is_over and not ended)
-        assert any("record of this run is incomplete" in notice for notice in report.notices) == is_told
+        assert any(said("record-incomplete") in notice for notice in report.notices) == is_told
         assert not (is_told and not ended and report.not_started), "what was lost may have started"

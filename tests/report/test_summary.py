@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from messages import said
 from tables import beside
 
 from asyncstate.model.forecast import Foretold
@@ -118,7 +119,7 @@ def test_what_an_aborted_run_leaves_behind_is_told_in_the_tense_of_the_run():
     assert list(applied_lines(rows, [three])) == [
         "2 states had ended, 1 with changes:",
         f"  {describe_tag(one)}",
-        f"It was at {describe_tag(three)}: what that did is unknown.",
+        said("abandoned", states=describe_tag(three)),
     ]
     assert list(applied_lines({one: row(None, {"a": 1}), two: row()}, [three], dry=True)) == [
         "2 states had ended, of which 1 would change something:",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from messages import said
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError, ResumeRefused
@@ -289,4 +290,4 @@ def test_a_required_journal_that_cannot_take_what_is_carried_over_stops_the_run(
     monkeypatch.setattr("asyncstate.resume.keeping.keeper_of", lambda _settings, _made: (FullDisk(), []))
     stopped = []
     begun(str(tmp_path), Carrying(list), stopped.append)
-    assert stopped == ["the journal cannot be written: No space left on device"]
+    assert stopped == [said("journal-full", why="No space left on device")]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from messages import said
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError, ResumeRefused
@@ -79,7 +80,7 @@ async def test_what_ended_keeps_its_row_and_its_times(here):
     assert again.rows[tag] == alone.rows[tag]
     rows = timeless(again)
     b = next(key for key in rows if key.startswith("here_|-b"))
-    assert rows[b].pop("comment") == f"did b\nIt had started when run {run} was cut off, and was run again."
+    assert rows[b].pop("comment") == "did b\n" + said("ran-again", run=run)
     assert rows == timeless(alone) | {b: rows[b]}
 
 
@@ -112,13 +113,13 @@ async def test_a_state_that_does_not_end_is_run_again_with_what_waited_for_it(he
     assert {*here.calls} - {"a"} == {"b", "c"}, "the thread of the first run may end only now"
     assert again.ok
     first = next(row for tag, row in again.rows.items() if tag.startswith("here_|-a"))
-    assert first["comment"] == f"did a\nIt had started when run {held_up.run_id} was cut off, and was run again."
+    assert first["comment"] == "did a\n" + said("ran-again", run=held_up.run_id)
 
 
 @pytest.mark.parametrize("resume", ["latest", None])
 async def test_a_run_that_ended_is_not_resumed(here, resume):
     run = (await here.run()).run_id
-    with pytest.raises(ResumeRefused, match="came to its end: there is nothing to resume"):
+    with pytest.raises(ResumeRefused, match=said("nothing-to-resume")):
         await here.run(resume=resume or run[:6])
     with pytest.raises(JournalError, match="has no run 'zzz'"):
         await here.run(resume="zzz")
@@ -178,7 +179,7 @@ async def test_a_cancelled_state_is_run_again(here):
     again = await here.run({"a": {"here.step": []}}, resume="latest")
     (row,) = again.rows.values()
     assert row["result"] is True
-    assert "cut off, and was run again" in row["comment"]
+    assert said("began-before") in row["comment"]
 
 
 def test_the_past_of_a_chain():

@@ -2,6 +2,7 @@
 
 import pytest
 from fake_host import FakeHost, row, run
+from messages import said
 from plans import PlanBuilder
 
 from asyncstate.model.event import RunFinished
@@ -40,8 +41,13 @@ def test_an_observer_that_raises_is_detached_and_the_run_goes_on(host, error):
     assert [event.seq for event in told] == list(range(len(told)))
     (notice,) = report.notices
     assert notice.startswith(
-        "The observer test_an_observer_that_raises_is_detached_and_the_run_goes_on.<locals>.broken "
-        f"raised {type(error).__name__} at event 2 (ChunkFinished) and gets no further events"
+        said(
+            "observer-detached",
+            name="test_an_observer_that_raises_is_detached_and_the_run_goes_on.<locals>.broken",
+            error=type(error).__name__,
+            number=2,
+            event="ChunkFinished",
+        )
     )
     assert isinstance(told[-1], RunFinished)
     assert notice in told[-1].warnings

@@ -11,6 +11,7 @@ from fake_dispatch import usual_fakes as fakes
 from fake_host import FakeHost, InlineWorkers, row, run_engine
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said
 from plans import PlanBuilder
 
 from asyncstate.errors import Issue, LoaderError
@@ -251,7 +252,7 @@ def test_a_call_that_is_left_running_is_waited_for_a_moment_and_then_named():
 
     dispatch.run_chunk = cut_off
     report, seconds = run(PlanBuilder().chunk("x").build(), dispatch, act=(1, "cancel", "enough"))
-    assert report.notices == ("s:x still runs in a thread, which cannot be stopped",)
+    assert report.notices == (said("thread-left", state="s:x"),)
     assert seconds == pytest.approx(1 + 3)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from messages import said as said_of
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.run.options import RunOptions
@@ -16,7 +17,7 @@ from asyncstate.run.options import RunOptions
         *(("concurrency", number, f"at least 1, not {number}") for number in (0, -3)),
         *(("timeout", seconds, f"at least 0, not {seconds}") for seconds in (-0.1, -math.inf, math.nan)),
         ("prefetch", -1, "at least 0, not -1"),
-        ("lanes", {"downloads": 0}, "lane 'downloads' has a number of places, so at least 1, not 0"),
+        ("lanes", {"downloads": 0}, said_of("lane-of-nothing", name="downloads", number=0)),
     ],
 )
 def test_a_number_below_the_least_is_refused(option, value, said):
@@ -33,5 +34,5 @@ def test_a_priority_is_one_of_the_plan(tmp_path, length):
     runtime = StateRuntime(Settings(cachedir=str(tmp_path)))
     with runtime.open_sync():
         plan = runtime.compile_data_sync({"a": "test.nop", "b": "test.nop"})
-    with pytest.raises(ValueError, match=f"a number for each node of the plan, so 2, not {length}"):
+    with pytest.raises(ValueError, match=said_of("priority-of-another-plan", nodes=2, given=length)):
         runtime.run(plan, priority=[0] * length)

@@ -5,6 +5,7 @@ import warnings
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said
 from odd_values import ERRORS, RaisingTruth, forgotten, odd_values
 from plans import PlanBuilder
 
@@ -63,16 +64,14 @@ def test_changes_that_contain_themselves_are_cut_as_in_any_other_row():
 def test_a_return_that_is_no_dict_is_one_failed_row(returned):
     row = normalise(returned, "n")
     assert row["result"] is False
-    assert row["comment"] == (
-        "An exception occurred in this state: Malformed state return. Data must be a dictionary type."
-    )
+    assert row["comment"] == said("exception", text="Malformed state return. Data must be a dictionary type.")
 
 
 @pytest.mark.parametrize("changes", [["x"], None, "text"])
 def test_changes_that_are_no_dict(changes):
     row = normalise(good(changes=changes), "n")
     assert (row["result"], row["changes"]) == (False, {})
-    assert row["comment"] == "An exception occurred in this state: 'Changes' should be a dictionary."
+    assert row["comment"] == said("exception", text=said("changes-no-dictionary"))
 
 
 def test_missing_keys_are_all_named():
@@ -81,7 +80,7 @@ def test_missing_keys_are_all_named():
         "name": "the name",
         "changes": {},
         "result": False,
-        "comment": "The following keys were not present in the state return: changes, comment.",
+        "comment": said("keys-missing", keys="changes, comment"),
     }
 
 
@@ -97,9 +96,7 @@ def test_comment_lists_become_lines_and_extra_keys_stay():
 
 def test_a_comment_list_holds_texts_only():
     row = normalise(good(comment=["a", 1]), "n")
-    assert row["comment"] == (
-        "An exception occurred in this state: expected str, bytes, or bytearray not <class 'int'>"
-    )
+    assert row["comment"] == said("exception", text="expected str, bytes, or bytearray not <class 'int'>")
     assert row["result"] is False
 
 
@@ -111,14 +108,12 @@ def test_mappings_that_are_not_dicts_are_accepted():
 
 def test_exception_text_ends_with_the_exception():
     row = exception_row("n", ZeroDivisionError("bye"))
-    assert row["comment"].startswith("An exception occurred in this state: ")
+    assert row["comment"].startswith(said("exception", text=""))
     assert row["comment"].endswith("ZeroDivisionError: bye\n")
 
 
 def test_a_function_that_called_sys_exit_is_named_without_a_traceback():
-    assert exception_row("n", SystemExit(3))["comment"] == (
-        "An exception occurred in this state: the function called sys.exit(3)"
-    )
+    assert exception_row("n", SystemExit(3))["comment"] == said("exception", text="the function called sys.exit(3)")
     try:
         sys.exit("bye")
     except SystemExit as error:
@@ -130,7 +125,7 @@ def test_a_function_that_called_sys_exit_is_named_without_a_traceback():
 def test_failed_requisites_are_named_once_each():
     plan = PlanBuilder().chunk("a", sls="x.y").chunk("a", "cmd.run", sls="x.y").chunk("b").build()
     row = not_run_row(Verdict.FAIL, "n", plan.chunks)
-    assert row["comment"] == "One or more requisite failed: x.y.a, s.b"
+    assert row["comment"] == said("requisite-failed", states="x.y.a, s.b")
     assert (row["result"], row["__state_ran__"]) == (False, False)
 
 
@@ -162,7 +157,7 @@ def test_whatever_a_function_raises_is_one_well_formed_row(error):
     row = exception_row("n", error())
     assert_well_formed(row)
     assert row["result"] is False
-    assert row["comment"].startswith("An exception occurred in this state: ")
+    assert row["comment"].startswith(said("exception", text=""))
 
 
 def test_a_row_shares_nothing_with_what_was_returned():
@@ -194,9 +189,7 @@ def test_a_coroutine_in_place_of_a_return_is_a_forgotten_await():
 def test_a_result_without_a_truth_fails_and_keeps_the_changes():
     row = normalise(good(result=RaisingTruth(), changes={"a": 1}), "n")
     assert (row["result"], row["changes"]) == (False, {"a": 1})
-    assert row["comment"] == (
-        "An exception occurred in this state: its result is neither true nor false: Boom: bool\nc"
-    )
+    assert row["comment"] == said("exception", text="its result is neither true nor false: Boom: bool\nc")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +238,7 @@ def test_what_is_no_sub_state_is_a_failed_row(value):
     row = normalise(good(sub_state_run=value), "n")
     (shown,) = sub_rows({**row, "start_time": "10:00:00.000000"}, LOW).values()
     assert shown["result"] is False
-    assert shown["comment"] == "A sub state needs `low` with state, name, fun and __id__."
+    assert shown["comment"] == said("sub-state-without-low")
 
 
 def test_two_sub_states_of_one_name_have_two_rows():

@@ -8,6 +8,7 @@ import pytest
 from fake_host import FakeHost, comments, local_engine, results, row, run, run_virtual
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said as said_of
 from plans import PlanBuilder
 
 from asyncstate.model.event import ChunkFinished, ChunkOutput, ChunkStarted, RunFinished
@@ -170,7 +171,7 @@ def test_a_cancelled_state_has_an_event():
     plan = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 50}).build()
     report, _ = run(plan, make_host(lambda *_: None), observers=[events.append], act=(1, "cancel", "enough"))
     (finished,) = [event for event in events if isinstance(event, ChunkFinished)]
-    assert finished.row["comment"] == "The state was cancelled while it ran (enough); its effect is unknown."
+    assert finished.row["comment"] == said_of("cancelled-while-running", why="enough")
     assert finished.row["duration"] == pytest.approx(1000)
     assert report.exit_code == 125
 
@@ -191,7 +192,7 @@ def test_one_that_swallows_every_cancellation_ends_neither_later_nor_never():
     assert seconds < 10
     assert report.exit_code == 124
     assert results(report) == {"x": False, "y": True}
-    assert report.notices == ("s:x did not end when it was cancelled and was left behind",)
+    assert report.notices == (said_of("left-behind", state="s:x"),)
 
 
 def test_what_ends_by_itself_after_a_cancellation_keeps_its_own_row():
@@ -208,10 +209,7 @@ def test_what_is_not_waited_for_is_still_named():
     plan = builder.chunk("y", "test.wait", args={"seconds": 12}).build()
     run(plan, make_host(lambda *_: None), observers=[events.append])
     said = [event.text for event in events if isinstance(event, ChunkOutput) and "-x_" in event.tag]
-    assert said == [
-        "not waited for any longer, but still running after 10 s",
-        "not waited for any longer, but still running after 15 s",
-    ]
+    assert said == [said_of("not-waited-for", seconds=seconds) for seconds in (10, 15)]
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -276,8 +274,8 @@ async def test_cancelling_the_task_of_a_run_cancels_the_run():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert isinstance(events[-2], ChunkFinished)
-    assert "the program that ran it gave up" in events[-2].row["comment"]
-    assert (type(events[-1]), events[-1].cancelled) == (RunFinished, "the program that ran it gave up")
+    assert said_of("program-gave-up") in events[-2].row["comment"]
+    assert (type(events[-1]), events[-1].cancelled) == (RunFinished, said_of("program-gave-up"))
     assert (engine.report.exit_code, len(engine.report.rows)) == (125, 1)
 
 

@@ -5,6 +5,7 @@ import pytest
 from fake_host import FakeHost, local_engine, row
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from messages import said as said_of
 from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
@@ -80,7 +81,7 @@ async def test_a_split_of_another_shape_is_a_notice(host, answer):
     host.state("m.mod_aggregate_split", lambda low, chunks, ret: answer)
     report = await apply(group(), host)
     assert host.calls == ["one", "two"]
-    assert "must return the changes of each member" in report.notices[0]
+    assert said_of("split-no-mapping") in report.notices[0]
 
 
 async def test_a_split_that_raises_is_a_notice(host):
@@ -89,7 +90,7 @@ async def test_a_split_that_raises_is_a_notice(host):
         raise ValueError("odd")
 
     report = await apply(group(), host)
-    assert report.notices == ("m.mod_aggregate_split failed for s:one: ValueError: odd. The states run one by one",)
+    assert report.notices == (failed("m.mod_aggregate_split", "s:one", "ValueError: odd"),)
     assert report.ok
 
 
@@ -104,6 +105,11 @@ async def test_without_mod_aggregate_nothing_is_folded(host):
     report = await apply(group(), host)
     assert host.calls == ["one", "two"]
     assert report.ok
+
+
+def failed(hook, state, why):
+    """The notice of a hook that failed."""
+    return said_of("aggregate-failed", hook=hook, state=state, why=why)
 
 
 class Hooks:
@@ -254,17 +260,20 @@ async def late():
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda low: ["odd"], "it returned list, not low data"),
-        (lambda low: None, "it returned NoneType, not low data"),
-        (lambda low: late(), "it returned coroutine, not low data"),
-        (lambda low: {}, "it returned low data with nothing in it"),
-        (lambda low: {key: value for key, value in low.items() if key != "name"}, "it took 'name' out of the low data"),
-        (lambda low: {**low, "state": "other"}, "it changed 'state' of the low data"),
-        (lambda low: {**low, "__id__": "other"}, "it changed '__id__' of the low data"),
-        (lambda low: {**low, "fun": None}, "it changed 'fun' of the low data"),
-        (lambda low: {**low, "pkgs": "x"}, "it left 'pkgs' that are no list of names (str)"),
-        (lambda low: {**low, "pkgs": [["x"]]}, "it left 'pkgs' that are no list of names (list)"),
-        (endless, "it left low data that contains itself"),
+        (lambda low: ["odd"], said_of("aggregate-no-low", type="list")),
+        (lambda low: None, said_of("aggregate-no-low", type="NoneType")),
+        (lambda low: late(), said_of("aggregate-no-low", type="coroutine")),
+        (lambda low: {}, said_of("aggregate-empty")),
+        (
+            lambda low: {key: value for key, value in low.items() if key != "name"},
+            said_of("aggregate-took", key="name"),
+        ),
+        (lambda low: {**low, "state": "other"}, said_of("aggregate-changed", key="state")),
+        (lambda low: {**low, "__id__": "other"}, said_of("aggregate-changed", key="__id__")),
+        (lambda low: {**low, "fun": None}, said_of("aggregate-changed", key="fun")),
+        (lambda low: {**low, "pkgs": "x"}, said_of("aggregate-no-packages", type="str")),
+        (lambda low: {**low, "pkgs": [["x"]]}, said_of("aggregate-no-packages", type="list")),
+        (endless, said_of("aggregate-endless")),
     ],
 )
 async def test_low_data_of_another_shape_is_one_notice_and_the_states_run_alone(spoil, said):
@@ -277,7 +286,7 @@ async def test_low_data_of_another_shape_is_one_notice_and_the_states_run_alone(
     aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
     members = chunks("a", "b")
     await aggregation.fold(members, {})
-    assert aggregation.notices == [f"m.mod_aggregate failed for s:a: {said}. The states run one by one"]
+    assert aggregation.notices == [failed("m.mod_aggregate", "s:a", said)]
     assert [aggregation.lows[chunk.index] for chunk in members] == [chunk.as_low() for chunk in members]
     assert not any(aggregation.is_common(chunk) for chunk in members)
 
@@ -302,9 +311,7 @@ async def test_a_later_call_cannot_spoil_the_low_data_of_an_earlier_one():
     aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
     a, b, _ = members = chunks("a", "b", "c")
     await aggregation.fold(members, {})
-    assert aggregation.notices == [
-        "m.mod_aggregate failed for s:b: it took 'name' out of the low data. The states run one by one"
-    ]
+    assert aggregation.notices == [failed("m.mod_aggregate", "s:b", said_of("aggregate-took", key="name"))]
     assert aggregation.is_common(a)
     assert aggregation.lows[0]["items"] == ["a", "b"]
     assert aggregation.lows[1] == b.as_low()
@@ -321,7 +328,7 @@ async def test_a_module_that_spoils_the_low_data_of_another_member_spoils_no_row
     _, b = members = chunks("a", "b")
     await aggregation.fold(members, {})
     assert aggregation.lows[b.index] == b.as_low()
-    assert "it took 'name' out of the low data" in aggregation.notices[0]
+    assert said_of("aggregate-took", key="name") in aggregation.notices[0]
 
 
 async def test_a_module_that_spoils_what_it_returned_before_does_the_work_of_nobody_else():
@@ -362,7 +369,7 @@ async def test_what_a_module_raises_is_one_notice_and_told(error, said):
     hooks = Hooks(mod_aggregate=mod_aggregate)
     aggregation = Aggregation(hooks)
     await aggregation.fold(chunks("a", "b"), {})
-    assert aggregation.notices == [f"m.mod_aggregate failed for s:a: {said}. The states run one by one"]
+    assert aggregation.notices == [failed("m.mod_aggregate", "s:a", said)]
     assert hooks.errors == [error]
 
 
@@ -384,8 +391,7 @@ async def test_a_split_of_another_shape_says_what_it_must_be():
     own = row("a", changes={"all": "new"})
     await aggregation.split(members[0], own)
     assert own["changes"] == {"all": "new"}
-    said = "it must return the changes of each member by state tag"
-    assert aggregation.notices == [f"m.mod_aggregate_split failed for s:a: {said}. The states run one by one"]
+    assert aggregation.notices == [failed("m.mod_aggregate_split", "s:a", said_of("split-no-mapping"))]
 
 
 async def common_call(result, changes, *, test=False, skip_watch=False, split=None, args=None):
@@ -583,11 +589,8 @@ async def test_the_row_of_a_member_says_where_its_changes_come_from():
     tool = Tool(there=(), whole=False, splits=True, raises=False)
     builder = PlanBuilder().chunk("a", "m.go").chunk("bad", "m.go").chunk("c", "m.go").group("a", "bad", "c")
     rows = list((await apply(builder, tool.host)).rows.values())
-    assert [each["comment"] for each in rows] == [
-        "done\nA call for 3 states together made these changes.",
-        "done",
-        "done\nA call for 3 states together made these changes.",
-    ]
+    together = "done\n" + said_of("made-together", number=3)
+    assert [each["comment"] for each in rows] == [together, "done", together]
 
 
 async def test_a_failed_common_call_is_not_tried_again_but_its_members_are():

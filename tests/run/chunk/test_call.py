@@ -9,6 +9,7 @@ import pytest
 from fake_host import FakeHost, comments, local_engine, results, row, run
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said as said_of
 from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
@@ -166,7 +167,7 @@ def test_the_time_limit_holds_for_every_attempt():
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [(10**400, "must not be so large a number"), (-(10**400), "must not be so large a number"), ("x", "not a text")],
+    [*((number, said_of("number-too-large")) for number in (10**400, -(10**400))), ("x", "not a text")],
 )
 def test_a_time_limit_that_is_none_is_named(given, said):
     host = FakeHost()
@@ -212,7 +213,7 @@ def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_e
     ended = ["ended", "next"] if lasts < 25 else []
     assert log[1 : 1 + len(ended)] == ended
     assert len(log) == (3 if ended else 2), "told again when the run is over"
-    assert comments(report)["x"].startswith("The state did not end within 5 seconds and is not waited for any longer")
+    assert comments(report)["x"].startswith(said_of("timed-out", seconds=5) + " and is not waited for any")
     (finished,) = [event for event in events if isinstance(event, ChunkFinished) and event.tag.startswith("own_|-x")]
     assert finished.time == pytest.approx(8)
     assert seconds == pytest.approx(25, abs=4)
@@ -254,7 +255,7 @@ async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_re
     assert max(most) == 1
     assert len(most) == 4 + bool(args)
     assert results(report)["x"] is bool(args), "the second attempt finds the gate open"
-    assert "was told to stop, and ended after" in comments(report)["x"]
+    assert said_of("ended-late") in comments(report)["x"]
 
 
 @pytest.mark.parametrize(
@@ -315,8 +316,7 @@ async def test_the_run_is_over_when_all_else_waits_for_threads_that_do_not_end(h
     assert results(report) == {"one": False, "again": False, "free": True, "needs": False, "both": False, "last": True}
     assert [plan.chunk_of(node).tag for node in (5, 6, 7)] == list(report.not_started)[:3]
     assert (report.exit_code, report.cancelled) == (2, NEVER_ENDED)
-    said = "still runs in a thread, which cannot be stopped"
-    assert sorted(report.notices) == [f"s:again {said}", f"s:one {said}"]
+    assert sorted(report.notices) == [said_of("thread-left", state=state) for state in ("s:again", "s:one")]
     began, ended = (
         [event.tag for event in events if isinstance(event, kind)] for kind in (ChunkStarted, ChunkFinished)
     )
@@ -341,7 +341,7 @@ async def test_a_state_whose_check_does_not_end_says_so(host, monkeypatch):
     report = await in_real_time(builder.build(), host)
     gate.set()
     assert results(report) == {"asks": False, "hangs": False}
-    assert comments(report)["hangs"].startswith("The state did not end within 0.05 seconds")
+    assert comments(report)["hangs"].startswith(said_of("timed-out", seconds=0.05))
 
 
 async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch):
@@ -362,7 +362,7 @@ async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch
             break
     gate.set()
     assert report.exit_code == 124
-    assert report.notices == ("s:x still runs in a thread, which cannot be stopped",)
+    assert report.notices == (said_of("thread-left", state="s:x"),)
     assert report.not_started == (plan.chunks[1].tag,)
     assert [type(event) for event in events if event.time].count(ChunkFinished) == 1
 
@@ -404,7 +404,7 @@ async def test_where_no_thread_can_be_started_the_state_fails(host, monkeypatch)
     monkeypatch.setattr("asyncstate.load.threads.PATIENCE", 0.1)
     report = await in_real_time(PlanBuilder().chunk("x", "own.go").chunk("y").build(), host)
     assert set(results(report).values()) == {False}
-    assert "no further thread can be started" in comments(report)["x"]
+    assert said_of("no-more-threads") in comments(report)["x"]
 
 
 def test_a_pillar_that_no_longer_renders_fails_the_state_that_asked_for_it():

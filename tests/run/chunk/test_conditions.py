@@ -3,6 +3,7 @@ import os
 
 import pytest
 from fake_host import FakeHost
+from messages import said as said_of
 from odd_values import RaisingTruth
 
 from asyncstate import Settings, StateRuntime
@@ -69,7 +70,7 @@ SKIP_UNLESS = "unless condition is true"
         ({"unless": [{"name": "no function"}]}, None),
         ({"onlyif": "1", "unless": "0", "creates": "/"}, f"{SKIP_ONLYIF}\n{SKIP_UNLESS}\n/ exists"),
         ({"onlyif": "0", "unless": "0"}, f"onlyif condition is true\n{SKIP_UNLESS}"),
-        ({"creates": ["/", "/tmp"]}, "All files in creates exist"),
+        ({"creates": ["/", "/tmp"]}, said_of("creates-exist")),
         ({"creates": ["/", "/no/such"]}, None),
     ],
 )
@@ -87,7 +88,7 @@ def test_conditions(salt, args, comment):
 def test_a_command_that_cannot_start_skips_with_a_warning(salt, key):
     row = check_conditions(low(**{key: "none"}), salt[0])
     assert row["result"] is True
-    assert row["warnings"] == [f"{key}: the command could not be started: none"]
+    assert row["warnings"] == [said_of("command-not-started", key=key, command="none")]
 
 
 @pytest.mark.parametrize("key", ["onlyif", "unless"])
@@ -97,7 +98,9 @@ def test_a_machine_without_room_for_the_command_is_no_answer(salt, key, number):
         raise CommandExecutionError("Unable to run command") from OSError(number, os.strerror(number))
 
     salt[0]["cmd.retcode"] = retcode
-    with pytest.raises(WrongCondition, match=f"^{key}: the command could not be started: id: .*{os.strerror(number)}"):
+    with pytest.raises(
+        WrongCondition, match=f"^{said_of('command-not-started', key=key, command='id')}: .*{os.strerror(number)}"
+    ):
         check_conditions(low(**{key: "id"}), salt[0])
 
 
@@ -119,9 +122,9 @@ def test_conditions_use_the_options_of_the_state(salt):
 @pytest.mark.parametrize(
     ("commands", "result", "comment"),
     [
-        ("0", True, "check_cmd determined the state succeeded"),
-        (["0", "0"], True, "check_cmd determined the state succeeded"),
-        (["0", "1"], False, "check_cmd determined the state failed"),
+        ("0", True, said_of("check-succeeded")),
+        (["0", "0"], True, said_of("check-succeeded")),
+        (["0", "1"], False, said_of("check-failed")),
         ([], False, None),
     ],
 )
@@ -133,7 +136,7 @@ def test_check_cmd(salt, commands, result, comment):
 
 @pytest.mark.parametrize(("given", "shown"), [(None, "nothing"), (5, "5"), (True, "True")])
 def test_a_check_cmd_that_is_no_command(salt, given, shown):
-    with pytest.raises(CommandExecutionError, match=f"expected a command or a list of commands, got {shown}"):
+    with pytest.raises(CommandExecutionError, match=said_of("check-no-command", what=shown)):
         check_commands(low(check_cmd=given), salt[0])
     assert salt[1] == []
 
@@ -189,13 +192,16 @@ async def test_a_condition_of_any_type_is_answered_in_words(tree, key, function)
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"onlyif": [{"fun": 5}]}, "onlyif: fun must be the name of a function, not 5"),
+        ({"onlyif": [{"fun": 5}]}, said_of("condition-function-no-name", key="onlyif", what=5)),
         ({"unless": [{"fun": "no.such"}]}, "unless: 'no.such' is not available."),
-        ({"onlyif": [{"fun": "t.yes", "args": 5}]}, "onlyif: args of t.yes must be a list, not 5"),
+        (
+            {"onlyif": [{"fun": "t.yes", "args": 5}]},
+            said_of("condition-arguments-no-list", key="onlyif", function="t.yes", what=5),
+        ),
         ({"onlyif": [{"fun": "t.no", "args": [1]}]}, "onlyif: t.no: too many positional arguments"),
         ({"onlyif": [{"fun": "t.yes", 5: 6}]}, "onlyif: t.yes: "),
-        ({"creates": ["/a", None]}, "creates: expected a path or a list of paths, got None among them"),
-        ({"onlyif": []}, "onlyif: the list of conditions is empty"),
+        ({"creates": ["/a", None]}, said_of("creates-no-path", what=None)),
+        ({"onlyif": []}, said_of("conditions-empty", key="onlyif")),
     ],
 )
 def test_what_is_wrong_with_a_condition(salt, args, said):
@@ -208,5 +214,7 @@ def test_what_is_wrong_with_a_condition(salt, args, said):
 def test_a_value_without_truth_is_told_in_words(salt, kind):
     functions, _ = salt
     functions["t.odd"] = RaisingTruth
-    with pytest.raises(WrongCondition, match=f"{kind}: what t.odd returned is neither true nor false: Boom: bool"):
+    with pytest.raises(
+        WrongCondition, match=said_of("condition-without-truth", key=kind, function="t.odd", error="Boom: bool")
+    ):
         check_conditions(low(**{kind: [{"fun": "t.odd"}]}), functions)

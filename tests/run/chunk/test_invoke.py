@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from fake_host import FakeHost, local_engine, row
+from messages import said as said_of
 from plans import PlanBuilder
 
 from asyncstate.dunders.context import current
@@ -41,7 +42,7 @@ async def test_conditions_hold_plain_and_async_functions_back(host, function):
 @pytest.mark.parametrize("function", ["test.nop", "sync.change"])
 async def test_check_cmd_decides_after_the_function(host, function):
     rows = await apply(PlanBuilder().chunk("a", function, args={"check_cmd": "1"}).build(), host)
-    assert (rows["a"]["result"], rows["a"]["comment"]) == (False, "check_cmd determined the state failed")
+    assert (rows["a"]["result"], rows["a"]["comment"]) == (False, said_of("check-failed"))
 
 
 async def test_a_module_that_checks_for_itself_is_left_to_it(host):
@@ -66,13 +67,13 @@ async def test_a_watched_state_may_ask_to_be_skipped(host):
     host.state("own.quiet", lambda name: row(name, changes={"x": 1}, skip_req=True))
     host.state("test.mod_watch", lambda name, **_kwargs: row(name, comment="watched"))
     rows = await apply(PlanBuilder().chunk("a", "own.quiet").chunk("b", watch=["a"]).build(), host)
-    assert rows["b"]["comment"] == "done mod_watch was not run because requisites were skipped by another state"
+    assert rows["b"]["comment"] == "done " + said_of("watch-skipped")
 
 
 async def test_a_module_that_lost_mod_watch_in_the_run_does_not_react(host):
     host.state("own.go", row)
     plan = PlanBuilder().chunk("a", "sync.change").chunk("b", "own.go", watch=["a"]).build()
-    said = "done mod_watch was not run because the module no longer has it"
+    said = "done " + said_of("watch-gone")
     assert (await apply(plan, host))["b"]["comment"] == said
 
 
@@ -115,7 +116,7 @@ async def test_a_timeout_that_is_no_number_is_a_mistake_where_nothing_takes_it(h
         return row(name)
 
     found = (await apply(PlanBuilder().chunk("a", "own.go", args={"timeout": wrong}).build(), host))["a"]
-    assert (found["result"], found["comment"]) == (False, f"'timeout' must be a number of seconds, not {what}")
+    assert (found["result"], found["comment"]) == (False, said_of("timeout-no-number", what=what))
 
 
 async def test_a_timeout_that_is_no_number_is_an_argument(host):
@@ -127,7 +128,10 @@ async def test_a_timeout_that_is_no_number_is_an_argument(host):
 async def test_misspelt_arguments_get_a_hint(host):
     host.state("own.go", lambda name, contents=None: row(name))
     rows = await apply(PlanBuilder().chunk("a", "own.go", args={"content": "x"}).build(), host)
-    assert rows["a"]["comment"] == ("'content' is an invalid keyword argument for 'own.go': did you mean 'contents'?")
+    assert (
+        rows["a"]["comment"]
+        == f"{said_of('unknown-argument', name='content', function='own.go')}: did you mean 'contents'?"
+    )
 
 
 async def test_a_state_that_raises_a_cancellation_fails_alone(host):
@@ -218,5 +222,5 @@ async def test_a_function_has_no_say_in_id_and_sls(host):
 async def test_a_name_that_is_no_string_is_a_failed_row(host):
     plan = PlanBuilder().chunk("a", name=5).build()
     (only,) = (await apply(plan, host)).values()
-    assert only["comment"] == "ID '5' in SLS 's' is not formed as a string, but is a int\n"
+    assert only["comment"] == said_of("name-no-string", name=5, sls="s", type="int") + "\n"
     assert (only["name"], only["result"], only["__id__"], only["__sls__"]) == (5, False, None, None)

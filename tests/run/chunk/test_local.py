@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from fake_host import FakeHost, comments, results, row, run
 from fake_host import test_mode as in_test_mode
+from messages import said as said_of
 from plans import PlanBuilder
 
 from asyncstate.dunders.context import current
@@ -87,7 +88,7 @@ def test_listener_whose_module_cannot_watch_fails_in_its_own_row(host):
     del host.loaders["states"].functions["test.mod_watch"]
     plan = PlanBuilder().chunk("conf", "test.change").chunk("svc").listen("svc", "conf").build()
     report, _ = run(plan, host)
-    assert comments(report)["listener_svc"].startswith("State 'test.mod_watch' was not found in SLS 's'")
+    assert comments(report)["listener_svc"].startswith(said_of("no-such-state", function="test.mod_watch", sls="s"))
 
 
 def test_retry_until_it_works_and_its_words(host):
@@ -136,7 +137,7 @@ def test_a_stop_ends_a_retry_with_the_row_of_its_last_attempt(host, width):
     assert seconds == pytest.approx(15)
     assert comments(report)["r"] == (
         'Attempt 1: Returned a result of "False", with the following comment: "not yet"\n'
-        "not yet\nThe run was stopped before attempt 3 of 5."
+        "not yet\n" + said_of("stopped-before-attempt", number=3, attempts=5)
     )
     assert report.exit_code == 130
 
@@ -166,15 +167,19 @@ def test_whatever_a_state_raises_is_one_failed_row(host, error, said):
     report, _ = run(plan, host, concurrency=4)
     assert results(report) == {"bad": False, "after": False, "other": True}
     assert said in comments(report)["bad"]
-    assert comments(report)["after"] == "One or more requisite failed: s.bad"
+    assert comments(report)["after"] == said_of("requisite-failed", states="s.bad")
 
 
 @pytest.mark.parametrize(
     ("function", "args", "comment"),
     [
-        ("no.such", {}, "State 'no.such' was not found in SLS 's'\nReason: 'no.such' is not available.\n"),
+        (
+            "no.such",
+            {},
+            said_of("no-such-state", function="no.such", sls="s") + "\nReason: 'no.such' is not available.\n",
+        ),
         ("test.wait", {}, "Missing parameter seconds for state test.wait\n"),
-        ("test.fail", {"bogus": 1}, "'bogus' is an invalid keyword argument for 'test.fail'"),
+        ("test.fail", {"bogus": 1}, said_of("unknown-argument", name="bogus", function="test.fail")),
         ("test.nop", {"umask": "zz"}, "Invalid umask: zz\n"),
     ],
 )
@@ -191,7 +196,7 @@ def test_timeout_of_one_state(host):
     plan = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 50, "timeout": 5}).chunk("next").build()
     report, seconds = run(plan, host)
     assert seconds == pytest.approx(5)
-    assert comments(report)["slow"] == "The state did not end within 5 seconds and was stopped."
+    assert comments(report)["slow"] == said_of("timed-out", seconds=5) + " and was stopped."
     assert results(report) == {"slow": False, "next": True}
 
 
