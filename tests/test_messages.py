@@ -25,6 +25,7 @@ def test_commands(case, tmp_path, monkeypatch, capfd):
         monkeypatch.delenv(name, raising=False)
     roots = {"file_roots": str(tmp_path / "salt"), "pillar_roots": str(tmp_path / "pillar")}
     monkeypatch.setattr("asyncstate.config.values.DEFAULT_ROOTS", roots)
+    monkeypatch.setattr("asyncstate.config.settings.JOURNALED", True)
     monkeypatch.chdir(tmp_path)
     case = COMMANDS[case]
     expected = {"code": 0, "stdout": "", "stderr": ""} | {key: case[key] for key in SAID if key in case}

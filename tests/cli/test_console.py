@@ -106,7 +106,7 @@ def failing(monkeypatch):
     return run
 
 
-ISSUES = [Issue("No matching sls found for 'x' in env 'base'", "/srv/top.sls", 2, "did you mean y?"), Issue("other")]
+ISSUES = [Issue("No SLS named 'x'", "/srv/top.sls", 2, "did you mean y?"), Issue("other")]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ ISSUES = [Issue("No matching sls found for 'x' in env 'base'", "/srv/top.sls", 2
 def test_compile_errors_are_messages_alone_in_json(failing, error, capfd):
     assert failing(error, "--out", "json") == 1
     captured = capfd.readouterr()
-    assert json.loads(captured.out) == ["No matching sls found for 'x' in env 'base'", "other"]
+    assert json.loads(captured.out) == ["No SLS named 'x'", "other"]
     assert captured.err == ""
 
 

@@ -34,25 +34,6 @@ def look(tmp_path, monkeypatch, capfd):
     return call
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    TABLES["what counts otherwise than it is written is a warning"],
-)
-def test_what_counts_otherwise_than_it_is_written_is_a_warning(look, arguments, said):
-    code, text = look({"salt/s.sls": f"web: {{test.nop: {arguments}}}\nx: test.nop\n"}, "check")
-    assert (code, said in text) == (0, True)
-
-
-def test_settings_without_effect_are_named_once_by_check_and_by_a_run(look, tmp_path):
-    (tmp_path / "minion").write_text("gitfs_remotes: [https://example.org/x.git]\nfileserver_backend: [roots]\n")
-    for command in ("check", "apply"):
-        code, said = look({"salt/s.sls": "web: test.nop\n"}, command, "--config", str(tmp_path / "minion"))
-        assert code == 0
-        assert said.count("the option gitfs_remotes has no effect") == 1
-        assert "keep a checkout (git clone, or a state of it)" in said
-        assert "fileserver_backend" not in said
-
-
 def test_a_provider_of_the_tree_that_does_not_load_is_named_once(look, caplog):
     text = "import no_such_library\n__virtualname__ = 'pkg'\n"
     for command in ("check", "apply"):
@@ -72,21 +53,6 @@ def test_memory_that_runs_out_before_any_state_is_one_sentence_and_one_code(look
     }
     code, said = look(tree, command)
     assert (code, "asyncstate: memory ran out" in said) == (70, True)
-
-
-def test_a_folder_of_plugins_that_are_not_loaded_is_named_by_check(look):
-    tree = {
-        "salt/s.sls": "web: test.nop\n",
-        "salt/_returners/mine.py": "",
-        "salt/_modules/mine.py": "",
-        "salt/_tops/x": "",
-    }
-    code, said = look(tree, "check")
-    assert code == 0
-    assert said.count("the folder _returners has no effect") == 1
-    assert "results are in the report" in said
-    assert "_modules" not in said
-    assert "_tops" not in said
 
 
 @pytest.mark.parametrize("dry", [(), ("--test",)])
@@ -117,22 +83,6 @@ def test_an_annotation_of_an_error_in_a_template_stands_at_its_line(look, tmp_pa
     (error,) = (line for line in said.splitlines() if line.startswith("::error"))
     file = "folder/f" if way == "file.recurse" else "t"
     assert error.startswith(f"::error file={tmp_path}/salt/{file},line=2,title="), error
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    TABLES["a function or a key that is not there has the nearest name"],
-)
-def test_a_function_or_a_key_that_is_not_there_has_the_nearest_name(look, arguments, code, told):
-    tree = {"salt/s.sls": "", "pillar/top.sls": "base: {'*': [p]}", "pillar/p.sls": "web: {port: 80}"}
-    assert look(tree, *arguments)[0] == code
-    assert told in " ".join(look(tree, *arguments)[1].split())
-
-
-@pytest.mark.parametrize("arguments", [("grains.get", "os"), ("pillar.get", "web:prt"), ("pillar.items", "wbe")])
-def test_a_call_that_finds_its_key_says_nothing_more(look, arguments):
-    tree = {"salt/s.sls": "", "pillar/top.sls": "base: {'*': [p]}", "pillar/p.sls": "web: {port: 80}"}
-    assert "there is no" not in look(tree, "call", *arguments)[1]
 
 
 def test_a_misspelt_grain_has_the_nearest_name(look):

@@ -83,24 +83,6 @@ def test_pillar_of_the_command_line_is_asked_for_again(machine):
     machine.call("apply", "--only-failed", "--pillar", "{secret: x, port: 80}", code=2)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    TABLES["mistakes on the command line"],
-)
-def test_mistakes_on_the_command_line(machine, words, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    machine.apply(text="a:\n  test.fail_without_changes: []\n")
-    machine.call("plan", "web", "--plan-out", "saved", code=2)
-    machine.call("apply", *words, code=1)
-    assert message in machine.said.err
-
-
-def test_a_run_of_something_else_than_a_tree(machine):
-    machine.call("single", "test.fail_without_changes", "a", code=2)
-    machine.call("apply", "--only-failed", code=1)
-    assert said("not-a-tree", function="test.fail_without_changes") in machine.said.err
-
-
 def test_without_the_plan_of_the_run_its_report_tells(machine, monkeypatch):
     from asyncstate.errors import JournalError
     from asyncstate.journal.store import Journal

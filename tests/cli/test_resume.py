@@ -105,22 +105,6 @@ def test_a_killed_run_is_gone_on_with(killed, tmp_path):
     assert said_of("nothing-to-resume") in again.stderr
 
 
-def test_what_makes_no_sense_is_refused(run_here, tmp_path):
-    (tmp_path / "web.sls").write_text("a: {test.nop: []}")
-
-    def said(*words):
-        done = run_here("apply", "--file-root", tmp_path, *words)
-        assert done.returncode != 0
-        return done.stderr
-
-    assert "has no runs" in said("--resume")
-    assert "--force belongs to --resume" in said("web", "--force")
-    assert "needs a real run" in said("--resume", "--test")
-    assert run_here("apply", "web", "--file-root", tmp_path).returncode == 0
-    assert "has no run 'ffff'" in said("--resume=ffff")
-    assert "came to its end" in said("--resume")
-
-
 GOES_ON = """
 slow:
   cmd.run:

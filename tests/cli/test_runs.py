@@ -67,13 +67,6 @@ def test_the_list_has_the_newest_run_first_and_how_each_ended(machine):
     assert only.split() == lines[0].split()
 
 
-def test_an_empty_journal_says_so_and_is_no_mistake(machine):
-    assert machine.call("runs", "list", "--out", "json") == "[]\n"
-    assert said_of("journal-empty") in machine.said.err + machine.said.out
-    machine.call("runs", "show", code=1)
-    assert "has no runs" in machine.said.err
-
-
 @pytest.mark.feature("F221", "F223")
 def test_show_has_the_options_the_states_and_the_summary(machine):
     run = machine.apply("-j", "3")

@@ -8,7 +8,7 @@ settings, or arguments of `trees.plan`. With ``pillar``, it is what compiling th
 
 A case of ``commands`` has the ``files`` of a folder {here}, whose ``salt`` and ``pillar`` are the default roots, commands
 that come ``before``, the ``command`` itself, its exit ``code`` (0 if left out) and the whole of ``stdout`` and ``stderr``.
-Instead of what differs between runs there stand {run}, {host} and {time}.
+Instead of what differs between runs there stand {run} and {time}.
 
 ``sentences`` are those that need more than a tree: a test gets one with `said`, and shows when it is said.
 """
@@ -101,7 +101,7 @@ def _line(issue):
 
 
 VARIABLE = (
-    (re.compile(r"\b20\d\d\d\d\d\dT?[-\w.]+"), "{run}"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "{run}"),
     (re.compile(r"\b\d+(\.\d+)? m?s\b"), "{time}"),
 )
 """What differs between two runs of a command, and what stands for it."""

@@ -213,7 +213,7 @@ def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_e
     ended = ["ended", "next"] if lasts < 25 else []
     assert log[1 : 1 + len(ended)] == ended
     assert len(log) == (3 if ended else 2), "told again when the run is over"
-    assert comments(report)["x"].startswith(said_of("timed-out", seconds=5) + " and is not waited for any")
+    assert comments(report)["x"].startswith(said_of("timed-out", seconds=5) + " and is not waited")
     (finished,) = [event for event in events if isinstance(event, ChunkFinished) and event.tag.startswith("own_|-x")]
     assert finished.time == pytest.approx(8)
     assert seconds == pytest.approx(25, abs=4)
