@@ -330,13 +330,6 @@ def test_check_counts_what_compiles(run):
     assert (facts["ok"], facts["states"], facts["sls"], facts["warnings"]) == (True, 2, ["good"], [])
 
 
-def test_check_reports_every_mistake(run):
-    done = run("check", "broken")
-    assert done.returncode == 1
-    assert "Data failed to compile:" in done.stdout
-    assert isinstance(json.loads(run("check", "broken", "--out", "json").stdout), list)
-
-
 @pytest.mark.feature("F152")
 def test_single(run, tmp_path):
     done = run("single", "test.configurable_test_state", "name=x", "changes=True", "result=False", "--out", "json")

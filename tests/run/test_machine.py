@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
 from reached import reach
-from tables import rows
+from tables import beside, rows
 from validating_machine import ValidatingMachine as Machine
 
 from asyncstate.model.dag import Dag
@@ -21,6 +21,78 @@ OK = Outcome(result=True, changed=False)
 CHANGED = Outcome(result=True, changed=True)
 FAILED = Outcome(result=False, changed=False)
 WOULD = Outcome(result=None, changed=True)
+
+
+SKIPPED = Outcome(result=True, changed=False, ran=False)
+HELD_BACK = Outcome(result=False, changed=False, ran=False)
+ENDS = {"ok": OK, "changed": CHANGED, "failed": FAILED, "would": WOULD, "skipped": SKIPPED, "held back": HELD_BACK}
+STORIES = beside(__file__)
+
+
+def described(plan, node):
+    """The name of a node in a story."""
+    what = plan.nodes[node]
+    kinds = {NodeKind.CHECK: "check ", NodeKind.LISTENER: "listener "}
+    return what.label if what.kind is NodeKind.SET else kinds.get(what.kind, "") + plan.chunks[what.chunk].id
+
+
+def handed_out(plan, work):
+    """Return the name of a work, and what a story says of it: its verdict and who failed, or its members."""
+    if work is None:
+        return "nothing", "nothing"
+    if work.kind is NodeKind.GROUP:
+        return "group", " ".join(["group of", *(plan.chunks[member].id for member in work.members)])
+    name = described(plan, work.node)
+    usual = Verdict.LISTEN if work.kind is NodeKind.LISTENER else Verdict.MET
+    verdict = [] if work.verdict is usual else [work.verdict]
+    failed = ["because of", *(plan.chunks[chunk].id for chunk in work.failed)] if work.failed else []
+    return name, " ".join([name, *verdict, *failed])
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_run_step_by_step(name):
+    story = STORIES[name]
+    builder = PlanBuilder()
+    for id_, requisites in story["states"].items():
+        builder.chunk(id_, **requisites)
+    for label, members in story.get("sets", {}).items():
+        builder.set(label, *members)
+    for members in story.get("groups", ()):
+        builder.group(*members)
+    for id_, *targets in story.get("listen", ()):
+        builder.listen(id_, *targets)
+    plan = builder.build()
+    index = {chunk.id: chunk.index for chunk in plan.chunks}
+    chosen = {key: {index[id_] for id_ in story.get(key, ())} for key in ("failhard", "exclusive")}
+    lanes = {index[id_]: names for id_, names in story.get("lanes", {}).items()}
+    machine = Machine(plan, lanes=lanes, limits=story.get("limits", {}), **chosen)
+    running, freed = {}, []
+    for step in story["steps"]:
+        ((what, value),) = step.items()
+        match what:
+            case "take":
+                work = machine.take()
+                node, said = handed_out(plan, work)
+                assert said == value
+                if work is not None:
+                    running[node] = work.node
+            case "stop":
+                machine.stop(value)
+            case "never ends":
+                machine.give_up({running[each]: ENDS[outcome] for each, outcome in value.items()})
+            case "frees":
+                assert sorted(described(plan, node) for node in freed) == value
+            case "outcomes":
+                nodes = {described(plan, node): node for node in range(len(plan.nodes))}
+                found = {each: machine.outcomes.of(nodes[each]) for each in value}
+                assert found == {each: ENDS.get(outcome) for each, outcome in value.items()}
+            case "withheld" | "not started":
+                nodes = machine.withheld if what == "withheld" else machine.not_started()
+                assert [described(plan, node) for node in nodes] == value, step
+            case "stopped" | "finished" | "stalled" | "ready":
+                assert getattr(machine, what) == value, step
+            case _:
+                freed = machine.done(running[what], ENDS[value])
 
 
 def run_all(machine, results=None, width=1, rng=None):
@@ -132,32 +204,6 @@ def test_listeners_come_alone_when_all_else_has_ended_and_none_after_a_stop(plan
         assert not labels
 
 
-def test_a_listener_is_called_once_after_failhard_and_the_next_not_after_its_own():
-    builder = PlanBuilder().chunk("conf").chunk("bad").chunk("never").chunk("one").chunk("two")
-    plan = builder.listen("one", "conf").listen("one", "bad", "conf").listen("two", "conf").build()
-    first, second, third = (node for node in range(5, 8))
-    machine = Machine(plan, failhard={1, 3})
-    machine.done(machine.take().node, CHANGED)
-    machine.done(machine.take().node, FAILED)
-    assert (machine.stopped, machine.finished, machine.ready) == ("failhard", False, 1)
-    assert machine.take() == Work(first, NodeKind.LISTENER, 3, Verdict.LISTEN)
-    assert machine.not_started() == [2, 3, 4, third], "second has the row of first"
-    machine.done(first, FAILED)
-    assert machine.finished
-    assert machine.take() is None
-    assert machine.not_started() == [2, 3, 4, third]
-    assert second not in machine.not_started()
-
-
-def test_what_fails_after_a_failhard_keeps_no_listener_back():
-    plan = PlanBuilder().chunk("conf").chunk("bad").chunk("worse").chunk("never").listen("conf", "conf").build()
-    machine = Machine(plan, failhard={1, 2, 3})
-    works = [machine.take() for _ in range(3)]
-    for work, outcome in zip(works, (CHANGED, FAILED, FAILED), strict=True):
-        machine.done(work.node, outcome)
-    assert machine.take().kind is NodeKind.LISTENER
-
-
 def test_a_listener_waits_for_lanes_and_is_in_them():
     plan = PlanBuilder().chunk("a").chunk("b").listen("a", "b").listen("b", "b").build()
     machine = Machine(plan, lanes={0: ["narrow"], 1: ["narrow"]})
@@ -189,17 +235,6 @@ def test_nothing_runs_beside_what_is_exclusive_its_check_and_its_group_neither(p
             assert not alone or len(active) == 1
         machine.done(active.pop(rng.randrange(len(active))).node, OK)
     assert taken >= len(plan.chunks)
-
-
-def test_a_group_with_an_exclusive_member_is_formed_alone():
-    plan = PlanBuilder().chunk("x").chunk("one").chunk("two").group("one", "two").build()
-    machine = Machine(plan, exclusive={2})
-    first = machine.take()
-    assert first.chunk == 0
-    assert machine.take() is None
-    machine.done(first.node, OK)
-    assert machine.take().kind is NodeKind.GROUP
-    assert machine.take() is None
 
 
 @pytest.mark.feature("F137")
@@ -261,24 +296,6 @@ def test_what_a_call_that_never_ends_holds_up_is_never_called_and_all_else_is(pl
     assert set(left) <= called
 
 
-def test_what_failed_requisites_of_a_call_that_never_ends_keep_from_running_is_handed_out():
-    builder = PlanBuilder().chunk("hangs").chunk("needs", require=["hangs"]).chunk("on", require=["needs"])
-    builder.chunk("onfail", onfail=["hangs"]).chunk("any", require_any=["hangs", "onfail"]).chunk(
-        "either", watch=["all"]
-    )
-    plan = builder.set("all", "hangs", "onfail").build()
-    machine = Machine(plan)
-    machine.take()
-    machine.give_up({0: FAILED})
-    held_back = []
-    while (work := machine.take()) is not None:
-        held_back.append((plan.chunks[work.chunk].id, work.verdict))
-        machine.done(work.node, Outcome(result=False, changed=False, ran=False))
-    assert held_back == [("needs", Verdict.FAIL), ("on", Verdict.FAIL), ("either", Verdict.FAIL)]
-    assert [plan.chunks[node].id for node in machine.not_started()] == ["onfail", "any"]
-    assert machine.finished
-
-
 def test_a_call_that_ends_after_it_was_given_up_gives_back_its_lane_and_starts_nothing():
     builder = (
         PlanBuilder().chunk("hangs").chunk("after", onfail=["hangs"]).remote("other").chunk("far", require=["other"])
@@ -293,29 +310,6 @@ def test_a_call_that_ends_after_it_was_given_up_gives_back_its_lane_and_starts_n
     machine.arrive(other, OK)
     assert machine.take().chunk == 2
     assert machine.outcomes.of(0) == FAILED
-
-
-def test_what_is_held_stays_held_when_another_call_is_given_up():
-    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").chunk("last", onfail=["a"], require=["c"]).build()
-    machine = Machine(plan)
-    assert [machine.take().chunk for _ in range(3)] == [0, 1, 2]
-    machine.give_up({0: FAILED})
-    machine.give_up({1: FAILED})
-    assert machine.done(2, OK) == []
-    assert (machine.take(), machine.withheld) == (None, [3])
-
-
-def test_a_set_is_complete_if_its_members_have_ended_or_were_given_up():
-    builder = (
-        PlanBuilder().chunk("a").chunk("b").chunk("needs", onfail=["b"]).set("both", "a", "b").set("open", "needs")
-    )
-    plan = builder.build()
-    both, unfinished = (node for node, what in enumerate(plan.nodes) if what.kind is NodeKind.SET)
-    machine = Machine(plan)
-    assert [machine.take().chunk for _ in range(2)] == [0, 1]
-    machine.give_up({0: FAILED, 1: FAILED})
-    assert machine.outcomes.of(both) == OK
-    assert machine.withheld == [2, unfinished]
 
 
 def test_what_waits_for_a_given_up_call_by_a_contingent_edge_is_never_called():
@@ -350,17 +344,6 @@ def test_a_check_behind_a_given_up_call_is_judged_by_its_own_requisites():
     assert (work.node, work.verdict) == (2, Verdict.PRE)
 
 
-def test_a_target_whose_prereq_was_given_up_and_failed_is_handed_out():
-    machine = Machine(PlanBuilder().chunk("target").chunk("asks", prereq=["target"]).build())
-    check = machine.take()
-    assert check.kind is NodeKind.CHECK
-    machine.done(check.node, WOULD)
-    assert machine.take().chunk == 1
-    machine.give_up({1: FAILED})
-    work = machine.take()
-    assert (work.chunk, work.verdict) == (0, Verdict.FAIL)
-
-
 def test_what_a_set_frees_beside_a_state_of_another_host_becomes_ready():
     plan = PlanBuilder().chunk("a").set("of a", "a").remote("other").chunk("last", require=["of a"]).build()
     whole, other = (node for node, what in enumerate(plan.nodes) if what.kind in {NodeKind.SET, NodeKind.REMOTE})
@@ -368,42 +351,6 @@ def test_what_a_set_frees_beside_a_state_of_another_host_becomes_ready():
     machine = Machine(plan)
     assert machine.done(machine.take().node, OK) == [1]
     assert machine.awaited == {other}
-
-
-def test_failure_names_every_failed_target_in_serial_order():
-    plan = PlanBuilder().chunk("a").chunk("b").set("both", "b", "a").chunk("c", require=["both"]).build()
-    machine = Machine(plan)
-    for _ in range(2):
-        machine.done(machine.take().node, FAILED)
-    work = machine.take()
-    assert work.verdict is Verdict.FAIL
-    assert work.failed == (0, 1)
-
-
-def test_prereq_target_is_checked_first_and_runs_last():
-    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
-    machine = Machine(plan)
-    check = machine.take()
-    assert (check.kind, check.chunk) == (NodeKind.CHECK, 1)
-    assert machine.take() is None
-    machine.done(check.node, WOULD)
-    prep = machine.take()
-    assert (prep.kind, prep.chunk, prep.verdict) == (NodeKind.CHUNK, 0, Verdict.MET)
-    assert machine.take() is None
-    machine.done(prep.node, OK)
-    assert machine.take().chunk == 1
-
-
-def test_prereq_without_pending_changes_skips():
-    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
-    _, verdicts = run_all(Machine(plan), {("check", "deploy"): OK})
-    assert verdicts == {"prep": Verdict.PRE, "deploy": Verdict.MET}
-
-
-def test_failed_prereq_keeps_its_target_from_running():
-    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
-    _, verdicts = run_all(Machine(plan), {("check", "deploy"): WOULD, "prep": FAILED})
-    assert verdicts["deploy"] is Verdict.FAIL
 
 
 def check_verdicts(plan):
@@ -427,68 +374,6 @@ def test_check_looks_only_at_the_prereqs_it_waits_for():
     assert check_verdicts(plan) == {"inner": Verdict.MET, "middle": Verdict.MET}
 
 
-def test_failhard_stops_dispatch_and_lets_running_work_finish():
-    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").build()
-    machine = Machine(plan, failhard={0})
-    first, second = machine.take(), machine.take()
-    machine.done(first.node, FAILED)
-    assert machine.stopped == "failhard"
-    assert machine.take() is None
-    assert not machine.finished
-    machine.done(second.node, OK)
-    assert machine.finished
-    assert machine.not_started() == [2]
-
-
-@pytest.mark.feature("F134")
-def test_exclusive_work_runs_alone():
-    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").build()
-    machine = Machine(plan, exclusive={1})
-    first = machine.take()
-    assert machine.take() is None, "b must wait for a, and c must not overtake it"
-    machine.done(first.node, OK)
-    alone = machine.take()
-    assert alone.chunk == 1
-    assert machine.take() is None
-    machine.done(alone.node, OK)
-    assert machine.take().chunk == 2
-
-
-def test_group_hands_over_only_members_that_may_run():
-    plan = (
-        PlanBuilder().chunk("ok").chunk("bad").chunk("one", require=["ok"]).chunk("two", require=["bad"])
-        .chunk("three").group("one", "two", "three").build()
-    )  # fmt: skip
-    machine = Machine(plan)
-    machine.done(machine.take().node, OK)
-    machine.done(machine.take().node, FAILED)
-    assert machine.take() == Work(5, NodeKind.GROUP, -1, Verdict.MET, (), members=(2, 4))
-
-
-def test_a_stop_without_a_reason_is_one_all_the_same():
-    machine = Machine(PlanBuilder().chunk("a").build())
-    machine.stop("")
-    assert (machine.stopped, machine.finished, machine.stalled) == ("stopped", True, False)
-    machine.stop("SIGINT")
-    assert machine.stopped == "stopped", "the first reason stands"
-
-
-def test_a_listener_that_fails_hard_stops_the_run_for_that_reason():
-    plan = PlanBuilder().chunk("conf").chunk("one").listen("one", "conf").listen("conf", "conf").build()
-    machine = Machine(plan, failhard={1})
-    for outcome in (CHANGED, OK, FAILED):
-        machine.done(machine.take().node, outcome)
-    assert (machine.stopped, machine.finished, machine.not_started()) == ("failhard", True, [3])
-
-
-def test_stop_keeps_what_was_not_started():
-    plan = PlanBuilder().chunk("a").chunk("b").build()
-    machine = Machine(plan)
-    machine.stop("SIGINT")
-    assert machine.finished
-    assert machine.not_started() == [0, 1]
-
-
 @pytest.mark.feature("F134", "F136")
 @given(plan=plans(), data=st.data(), width=st.integers(1, 8), seed=st.integers())
 def test_no_lane_is_ever_overfull_and_everything_runs(plan, data, width, seed):
@@ -506,32 +391,6 @@ def test_no_lane_is_ever_overfull_and_everything_runs(plan, data, width, seed):
                 assert sum(lane in lanes.get(each.chunk, ()) for each in active) <= limits.get(lane, 1)
         machine.done(active.pop(rng.randrange(len(active))).node, OK)
     assert sorted(plan.nodes[node].chunk for node in started) == list(range(len(plan.chunks)))
-
-
-def test_as_many_as_a_lane_holds_and_others_pass_by():
-    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").chunk("free").build()
-    machine = Machine(plan, lanes={chunk: ["narrow"] for chunk in range(3)}, limits={"narrow": 2})
-    taken = [machine.take().chunk for _ in range(3)]
-    assert taken == [0, 1, 3], "c has no place in its lane, and does not keep others from theirs"
-    assert machine.take() is None
-    machine.done(3, OK)
-    assert machine.take() is None
-    machine.done(0, OK)
-    assert machine.take().chunk == 2
-
-
-def test_what_a_node_frees_is_told_whatever_stands_between():
-    builder = PlanBuilder().chunk("a").chunk("b").set("both", "a", "b").chunk("first", require=["a"])
-    plan = builder.chunk("second", require=["both"]).chunk("third", require=["both"]).build()
-    machine = Machine(plan)
-    assert (machine.take().chunk, machine.take().chunk) == (0, 1)
-    both = next(node for node, what in enumerate(plan.nodes) if what.kind is NodeKind.SET)
-    assert machine.outcomes.of(both) is None
-    assert machine.done(0, OK) == [2]
-    assert sorted(machine.done(1, OK)) == [3, 4]
-    assert machine.outcomes.of(both) == OK
-    assert machine.ready == 3
-    assert machine.not_started() == [2, 3, 4]
 
 
 SETS = {
@@ -566,19 +425,6 @@ def test_each_member_of_a_set_is_looked_at_once_for_each_kind(monkeypatch):
     assert sorted(looked) == ["require"] * 10 + ["watch"] * 10
 
 
-def test_only_a_failure_names_what_failed_and_only_that():
-    plan = PlanBuilder().chunk("bad").chunk("ok").chunk("any", require_any=["bad", "ok"]).build()
-    machine = Machine(plan)
-    machine.done(machine.take().node, FAILED)
-    machine.done(machine.take().node, OK)
-    assert machine.take() == Work(2, NodeKind.CHUNK, 2, Verdict.MET, ())
-    builder = PlanBuilder().chunk("bad").chunk("ok").chunk("all", require=["ok", "bad"])
-    machine = Machine(builder.build())
-    machine.done(machine.take().node, FAILED)
-    machine.done(machine.take().node, OK)
-    assert machine.take() == Work(2, NodeKind.CHUNK, 2, Verdict.FAIL, (0,))
-
-
 @pytest.mark.parametrize(("foreseen", "named"), [(FAILED, (2,)), (WOULD, ())])
 def test_of_a_prereq_target_a_failure_is_named_that_its_check_foresaw(foreseen, named):
     builder = (
@@ -591,14 +437,6 @@ def test_of_a_prereq_target_a_failure_is_named_that_its_check_foresaw(foreseen, 
         check = work.kind is NodeKind.CHECK
         machine.done(work.node, foreseen if check else FAILED if work.chunk == 2 else OK)
     assert machine.finished
-
-
-def test_a_check_has_the_requisites_of_its_chunk():
-    builder = PlanBuilder().chunk("bad").chunk("prep", prereq=["deploy"]).chunk("deploy", require=["bad"])
-    machine = Machine(builder.build())
-    machine.done(machine.take().node, FAILED)
-    check = machine.take()
-    assert (check.kind, check.verdict, check.failed) == (NodeKind.CHECK, Verdict.FAIL, (0,))
 
 
 def test_a_check_blames_only_what_it_waited_for():
@@ -630,26 +468,6 @@ def test_a_check_does_not_mind_what_it_does_not_wait_for():
     assert (check.kind, check.chunk, check.verdict) == (NodeKind.CHECK, 2, Verdict.MET)
 
 
-def test_a_machine_says_why_it_stopped_once():
-    machine = Machine(PlanBuilder().chunk("a").build())
-    assert machine.stopped == ""
-    assert not machine.finished
-    machine.stop("SIGINT")
-    machine.stop("later")
-    assert (machine.stopped, machine.ready, machine.finished) == ("SIGINT", 0, True)
-
-
-def test_empty_plan_is_finished():
-    assert Machine(PlanBuilder().build()).finished
-
-
-def test_a_group_without_an_exclusive_member_is_formed_beside_others():
-    plan = PlanBuilder().chunk("x").chunk("one").chunk("two").chunk("alone").group("one", "two").build()
-    machine = Machine(plan, exclusive={3})
-    assert machine.take().chunk == 0
-    assert machine.take().kind is NodeKind.GROUP
-
-
 def test_a_check_that_failed_stops_nothing_by_itself():
     plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
     machine = Machine(plan, failhard={1})
@@ -657,13 +475,6 @@ def test_a_check_that_failed_stops_nothing_by_itself():
     assert not machine.stopped
     machine.fail_hard(2)
     assert machine.stopped == "failhard", "unless what held it back holds back its chunk"
-
-
-def test_what_others_fail_hard_for_is_not_what_this_one_does():
-    plan = PlanBuilder().chunk("a").chunk("b").build()
-    machine = Machine(plan, failhard={1})
-    machine.done(machine.take().node, FAILED)
-    assert machine.take().chunk == 1
 
 
 def of_another_host():
@@ -721,22 +532,6 @@ def test_a_member_of_a_transaction_keeps_its_lanes():
     machine.done(3, OK)
     assert machine.take().chunk == 2
     assert machine.take() is None
-
-
-@rows(("outcome", "stopped"), [(FAILED, "failhard"), (OK, ""), (WOULD, "")])
-def test_a_failhard_whose_call_never_ends_stops_the_run_if_it_failed(outcome, stopped):
-    machine = Machine(PlanBuilder().chunk("hangs").chunk("b", require=["hangs"]).build(), failhard={0})
-    machine.take()
-    machine.give_up({0: outcome})
-    assert machine.stopped == stopped
-
-
-def test_a_check_whose_call_never_ends_stops_no_run():
-    machine = Machine(PlanBuilder().chunk("asks", prereq=["deploy"]).chunk("deploy").build(), failhard={1})
-    check = machine.take()
-    assert check.kind is NodeKind.CHECK
-    machine.give_up({check.node: FAILED})
-    assert machine.stopped == ""
 
 
 def test_a_member_that_needs_a_state_of_another_host_is_left_out_of_its_group():

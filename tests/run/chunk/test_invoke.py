@@ -180,16 +180,6 @@ async def test_members_whose_conditions_hold_them_back_are_not_aggregated(host):
     assert rows["odd"]["result"] is False
 
 
-@pytest.mark.parametrize("answer", [None, "text"])
-async def test_mod_aggregate_must_return_low_data(host, answer):
-    host.state("m.mod_aggregate", lambda low, chunks, running: answer)
-    host.state("m.go", row)
-    plan = PlanBuilder().chunk("one", "m.go").chunk("two", "m.go").group("one", "two").build()
-    report = await local_engine(plan, host, RunOptions(run_id="r")).run()
-    assert report.ok
-    assert "not low data" in report.notices[0]
-
-
 async def test_a_group_nobody_of_which_may_run_is_not_aggregated(host):
     host.state("m.go", row)
     plan = PlanBuilder().chunk("a", "no.such").chunk("one", "m.go", require=["a"]).chunk("two", "m.go", require=["a"])
