@@ -67,7 +67,7 @@ def rows_of(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def marked_tests() -> dict[str, list[str]]:
-    """Return the tests that name each ID: ``file::test``, in the order of files and lines."""
+    """Return the tests that name each ID, in the order of files and lines: ``file::test``, and ``file`` of a table."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         name = path.relative_to(ROOT / "tests").as_posix()
@@ -76,6 +76,10 @@ def marked_tests() -> dict[str, list[str]]:
         for test in _tests(tree):
             for number in dict.fromkeys([*of_module, *(n for mark in test.decorator_list for n in _numbers(mark))]):
                 found.setdefault(number, []).append(f"{name}::{test.name}")
+    for path in sorted((ROOT / "tests").glob("features/rows/*.yaml")):
+        cases = yaml.safe_load(path.read_text(encoding="utf-8")).values()
+        for number in dict.fromkeys(each for case in cases for each in case["features"]):
+            found.setdefault(number, []).append(path.relative_to(ROOT / "tests").as_posix())
     return found
 
 

@@ -45,82 +45,6 @@ def test_conditions_that_call_functions(sls, condition, comment):
     assert skipped(sls, condition) == comment
 
 
-@pytest.mark.feature("F080")
-@pytest.mark.parametrize(
-    ("condition", "comment"),
-    [
-        ("onlyif: []", "onlyif: the list of conditions is empty"),
-        ("onlyif: [{fun: no.such}]", "onlyif: 'no.such' is not available."),
-    ],
-)
-def test_conditions_that_cannot_be_asked(sls, condition, comment):
-    tree = sls(f"a: {{x.run: [{condition}]}}\n")
-    row = tree.rows()["a"]
-    assert (row["result"], row["comment"], tree.log) == (False, comment, [])
-
-
-@pytest.mark.feature("F082", "B6")
-@pytest.mark.parametrize(
-    ("condition", "comment"), [("unless", "unless condition is true"), ("onlyif", "onlyif condition is false")]
-)
-def test_conditions_that_cannot_start(sls, condition, comment):
-    row = sls(f"a: {{x.run: [{{{condition}: 'true'}}, {{cwd: /nowhere}}]}}\n").rows()["a"]
-    assert (row["result"], row["comment"]) == (True, comment)
-    assert row["warnings"] == [f"{condition}: the command could not be started: true"]
-
-
-@pytest.mark.feature("F083", "B4")
-@pytest.mark.parametrize("parallel", ["", ", {parallel: true}"])
-def test_check_cmd(sls, parallel, width):
-    rows = sls(
-        f"good: {{x.run: [{{result: false}}, {{changes: {{a: 1}}}}, {{check_cmd: 'true'}}{parallel}]}}\n"
-        f"bad: {{x.run: [{{check_cmd: ['true', 'false']}}{parallel}]}}\n"
-        f"skipped: {{x.run: [{{onlyif: 'false'}}, {{check_cmd: 'true'}}{parallel}]}}\n"
-    ).rows(concurrency=width)
-    assert {name: (row["result"], row["comment"]) for name, row in rows.items()} == {
-        "good": (True, "check_cmd determined the state succeeded"),
-        "bad": (False, "check_cmd determined the state failed"),
-        "skipped": (True, "check_cmd determined the state succeeded"),
-    }
-    assert rows["good"]["changes"] == {"a": 1}
-
-
-@pytest.mark.feature("F084", "B4")
-@pytest.mark.parametrize("parallel", ["", ", {parallel: true}"])
-def test_retry(sls, parallel, width):
-    tree = sls(f"a: {{x.run: [{{result: false}}, {{retry: {{attempts: 3, interval: 0}}}}{parallel}]}}\n")
-    row = tree.rows(concurrency=width)["a"]
-    assert tree.log == ["a", "a", "a"]
-    said = 'Attempt {}: Returned a result of "False", with the following comment: "done"'
-    assert row["comment"].splitlines() == [said.format(1), said.format(2), "done"]
-
-
-@pytest.mark.feature("F084")
-@pytest.mark.parametrize(
-    ("retry", "calls"),
-    [
-        ("false", 1),
-        ("{until: false, attempts: 3, interval: 0}", 1),
-        ("{attempts: 2, interval: 0, splay: 0}", 2),
-        ("{attempts: '3', interval: 0}", 2),
-    ],
-)
-def test_forms_of_retry(sls, retry, calls):
-    tree = sls(f"a: {{x.run: [{{result: false}}, {{retry: {retry}}}]}}\n")
-    tree.rows()
-    assert len(tree.log) == calls
-
-
-@pytest.mark.feature("F084")
-def test_retry_in_test_mode(sls):
-    tree = sls("a: {x.run: [{result: false}, {retry: true}]}\n")
-    assert tree.rows(test=True)["a"]["comment"] == (
-        "done  The state would be retried every 30 seconds (with a splay of up to 0 seconds) "
-        "a maximum of 2 times or until a result of True is returned"
-    )
-    assert tree.log == ["test a"]
-
-
 @pytest.mark.feature("F084")
 @pytest.mark.parametrize("test", [False, True])
 def test_what_cannot_be_called_is_not_tried_again(tree, test, width):
@@ -136,42 +60,6 @@ def test_what_cannot_be_called_is_not_tried_again(tree, test, width):
         "lacking": "Missing parameter must for state x.needs\n",
         "masked": "Invalid umask: bogus\n",
     }
-
-
-FAILHARD = "a: x.run\nbad: {{x.run: [{{result: false}}{0}]}}\nb: x.run\nc: {{x.run: [{{require: [bad]}}]}}\n"
-
-
-@pytest.mark.feature("F085")
-def test_failhard_leaves_no_rows(sls):
-    tree = sls(FAILHARD.format(", {failhard: true}"))
-    report = tree.report()
-    assert tree.log == ["a", "bad"]
-    assert [row["name"] for row in report.rows.values()] == ["a", "bad"]
-    assert report.exit_code == 2
-    assert len(tree.report(test=True).rows) == 4
-
-
-@pytest.mark.feature("F085")
-def test_failhard_of_the_run_and_a_state_that_declines(sls):
-    tree = sls(FAILHARD.format(""))
-    tree.report(failhard=True)
-    assert tree.log == ["a", "bad"]
-    tree = sls(FAILHARD.format(", {failhard: false}"))
-    tree.report(failhard=True)
-    assert tree.log == ["a", "bad", "b"]
-
-
-@pytest.mark.feature("F086", "B5", "B4")
-@pytest.mark.parametrize("parallel", ["", ", {parallel: true}"])
-def test_failhard_at_any_width(sls, parallel):
-    tree = sls(
-        f"slow: {{x.run: [{{sleep: 0.05}}]}}\nbad: {{x.run: [{{result: false}}, {{sleep: 0.01}}, {{failhard: true}}{parallel}]}}\n"
-        "after: {x.run: [{require: [slow]}]}\nlater: {x.run: [{require: [bad]}]}\n"
-    )
-    report = tree.report(concurrency=16)
-    assert {row["name"]: row["result"] for row in report.rows.values()} == {"slow": True, "bad": False}
-    assert sorted(report.not_started) == ["x_|-after_|-after_|-run", "x_|-later_|-later_|-run"]
-    assert report.exit_code == 2
 
 
 @pytest.mark.feature("F087")
@@ -237,72 +125,6 @@ def test_events_a_state_asks_for(sls):
         f"salt/state_result/{run_id}/my/suffix",
     ]
     assert found[0].row["name"] == "a"
-
-
-@pytest.mark.feature("F090")
-def test_reloads(tree):
-    new = tree.base / "salt/_modules/late.py"
-    tree.write(
-        {
-            "pillar/top.sls": "base: {'*': [p]}\n",
-            "pillar/p.sls": "v: 1\n",
-            "_modules/other.py": "def here():\n    return 1\n",
-            "_states/show.py": "def pillar(name):\n    return {'name': name, 'result': True, 'changes': {'v': __pillar__['v']}, 'comment': ''}\n",
-            "a.sls": f"{new}: {{file.managed: [{{contents: 'def hi(): return 7'}}]}}\n"
-            "n: {module.run: [{late.hi: []}, {require: [{file: '*'}]}]}\n"
-            f"w: {{cmd.run: [{{name: 'echo v: 2 > {tree.base}/pillar/p.sls'}}, {{reload_pillar: true}}, {{require: [n]}}]}}\n"
-            "s: {show.pillar: [{require: [w]}]}\n",
-        }
-    )
-    rows = {row["__id__"]: row for row in tree.report().rows.values()}
-    assert rows["n"]["changes"] == {"late.hi": 7}
-    assert rows["s"]["changes"] == {"v": 2}
-
-
-@pytest.mark.feature("F091")
-def test_slots(sls):
-    tree = sls(
-        "a: {x.run: [{comment: '__slot__:salt:test.echo(hi) ~ there'}, {extra: {n: '__slot__:salt:test.arg(1, k=2).kwargs.k'}}]}\n"
-        "b: {x.run: [{comment: '__slot__:salt:no.such(hi)'}]}\n"
-    )
-    rows = tree.rows()
-    assert rows["a"]["comment"] in {"hithere", "hi there"}
-    assert rows["a"]["n"] == "2"
-    assert rows["b"]["comment"] == "__slot__:salt:no.such(hi)"
-
-
-@pytest.mark.feature("F092")
-def test_no_log(sls, width):
-    rows = (
-        sls("a: {x.run: [{no_log: true}, {changes: {a: secret, n: 0, deep: {b: [secret]}}}, {comment: secret}]}\n")
-        .report(concurrency=width)
-        .rows
-    )
-    (row,) = rows.values()
-    assert row["comment"] == "**********"
-    assert row["changes"] == {
-        "**********": "**********",
-        "********** (2)": 0,
-        "********** (3)": {"**********": ["**********"]},
-    }
-
-
-@pytest.mark.feature("F093")
-def test_states_disabled_by_a_grain(sls):
-    rows = sls("a: x.run\nb: y.run\n").rows(grains={"state_runs_disabled": ["x.*"]})
-    assert rows["a"]["result"] is False
-    assert rows["a"]["comment"] == (
-        'The state function "x.run" is currently disabled by "x.*", to re-enable, run state.enable x.*.'
-    )
-    assert rows["b"]["result"] is True
-
-
-@pytest.mark.feature("F093")
-def test_global_state_conditions(sls):
-    tree = sls("a: x.run\nb: y.run\n")
-    rows = tree.rows(global_state_conditions={"x": ["G@role:web"], "*": ["not-here"]}, grains={"role": "web"})
-    assert rows.results == {"a": True, "b": None}
-    assert rows["b"]["comment"] == "Failed to meet global state conditions. State not called."
 
 
 @pytest.mark.feature("F094")

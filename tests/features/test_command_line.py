@@ -132,23 +132,6 @@ def test_secrets_that_threads_find_while_it_runs(tree, width):
 # --- bundled states
 
 
-@pytest.mark.feature("F191")
-def test_test_states(sls):
-    tree = sls(
-        "nop: test.nop\nsucceed: test.succeed_without_changes\nchange: test.succeed_with_changes\nfail: test.fail_without_changes\n"
-        "failchange: test.fail_with_changes\nnote: {test.show_notification: [{text: hello}]}\n"
-        "told: {test.configurable_test_state: [{result: false}, {changes: true}, {comment: as told}]}\n"
-    )
-    rows = tree.rows()
-    assert rows.results == {
-        "nop": True, "succeed": True, "change": True, "fail": False, "failchange": False, "note": True, "told": False,
-    }  # fmt: skip
-    assert {name for name, row in rows.items() if row["changes"]} == {"change", "failchange", "told"}
-    assert (rows["note"]["comment"], rows["told"]["comment"]) == ("hello", "as told")
-    tested = tree.rows(test=True)
-    assert {name for name, result in tested.results.items() if result is None} >= {"change", "failchange", "told"}
-
-
 NEEDED = set("file cmd pkg service user group cron git archive module test grains".split())
 
 

@@ -33,13 +33,6 @@ def test_mod_watch(sls, parallel, width):
     assert [low["__id__"] for low in given["__reqs__"]["watch"]] == ["t"]
 
 
-@pytest.mark.feature("F100", "F110")
-def test_mod_watch_is_called_in_test_mode(sls):
-    tree = sls("w: {x.run: [{watch: [t]}]}\nt: {x.run: [{changes: {a: 1}, predicted: [null, {a: 1}]}]}\n")
-    tree.rows(test=True)
-    assert tree.log == ["test t", "test w", "watch w"]
-
-
 @pytest.mark.feature("F100", "B2")
 def test_mod_watch_gets_only_what_it_takes(tree):
     tree.states |= {
@@ -48,24 +41,6 @@ def test_mod_watch_gets_only_what_it_takes(tree):
     }
     tree.write({"a.sls": "w: {z.run: [{watch: [t]}, {flavour: f}]}\nt: {x.run: [{changes: {a: 1}}]}\n"})
     assert tree.rows()["w"]["comment"] == "reload=False"
-
-
-@pytest.mark.feature("F101")
-def test_mod_watch_replaces_a_failure_without_changes(sls, width):
-    rows = sls("w: {x.run: [{watch: [t]}, {result: false}]}\nt: {x.run: [{changes: {a: 1}}]}\n").rows(concurrency=width)
-    assert (rows["w"]["result"], rows["w"]["comment"]) == (True, "reacted")
-
-
-@pytest.mark.feature("F101")
-def test_mod_watch_of_a_configurable_state_without_changes_returns_no_row(sls, width):
-    rows = sls("""
-t: test.succeed_with_changes
-w: {test.configurable_test_state: [{changes: false}, {result: true}, {watch: [t]}]}
-after: {test.nop: [{require: [w]}]}
-""").rows(concurrency=width)
-    assert rows["w"]["result"] is False
-    assert rows["w"]["comment"].splitlines()[-1].endswith("'Changes' should be a dictionary.")
-    assert rows["after"]["comment"] == "One or more requisite failed: a.w"
 
 
 @pytest.mark.feature("F100")
@@ -267,11 +242,6 @@ def test_mod_run_check_cmd(tree):
     assert rows.comments == {"a": "false", "b": "check_cmd determined the state failed"}
 
 
-@pytest.mark.feature("F109")
-def test_mod_beacon_is_ignored(sls):
-    assert sls("a: {x.run: [{beacon: true}]}\n").report().ok
-
-
 # --- test mode
 
 
@@ -284,20 +254,6 @@ def test_the_test_of_a_prereq_is_seen_by_nobody_else(sls):
     rows = tree.rows(concurrency=16)
     assert {name for name in tree.log if name.startswith("test")} == {"test b"}
     assert set(rows.results.values()) == {True}
-
-
-@pytest.mark.feature("F110")
-def test_test_mode(tree):
-    tree.write(
-        {
-            "a.sls": "t: {x.run: [{predicted: [null, {a: 1}]}]}\nr: {x.run: [{require: [t]}]}\nf: {x.run: [{test: true}]}\n"
-        }
-    )
-    report = tree.report(test=True, failhard=True)
-    assert report.exit_code == 0
-    assert tree.log == ["test t", "test r", "test f"]
-    assert tree.report(test=False).ok
-    assert tree.log == ["t", "r", "f"]
 
 
 # --- rows
@@ -388,8 +344,3 @@ def test_sub_states(tree, width):
     )
     assert report.rows[tags[2]]["result"] is False
     assert "sub_state_run" not in report.rows[tags[0]]
-
-
-@pytest.mark.feature("F124")
-def test_async_states(sls, width):
-    assert sls("a: {x.run: [{sleep: 0.001}]}\n").rows(concurrency=width).results == {"a": True}

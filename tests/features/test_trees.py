@@ -79,25 +79,6 @@ def test_default_top_is_for_environments_without_one(tree):
         assert runtime.top_sync() == {"base": ["own_base"], "dev": ["by_base"]}
 
 
-@pytest.mark.feature("F033")
-@pytest.mark.parametrize("top", [{}, {"top.sls": "base: {'there': [a]}\n", "a.sls": "a: x.run\n"}])
-def test_a_top_that_assigns_nothing(tree, top):
-    report = tree.write(top).report(None)
-    (row,) = report.rows.values()
-    assert list(report.rows) == ["no_|-states_|-states_|-None"]
-    assert (row["name"], row["result"], row["changes"]) == ("No States", False, {})
-    assert row["comment"] == "No Top file or master_tops data matches found. Please see master log for details."
-    assert report.exit_code == 2
-
-
-@pytest.mark.feature("F034", "B3")
-@pytest.mark.parametrize("top", ["base:\n  '*': [{{ nothing.here }}]\n", "base:\n  '*': [a\n"])
-def test_a_top_that_does_not_render(tree, top):
-    (issue,) = tree.write({"top.sls": top}).errors(None)
-    assert issue.file.endswith("top.sls")
-    assert issue.line in {2, 3}
-
-
 @pytest.mark.feature("F035")
 def test_tops_that_include_name_other_environments_and_subfilter(tree):
     (tree.base / "dev").mkdir()
@@ -140,94 +121,6 @@ def test_broken_includes(sls, include, message):
 # --- declarations
 
 
-@pytest.mark.feature("F043", "P4")
-def test_a_duplicate_id(tree):
-    tree.write({"a.sls": "include: [b]\ntwice: x.run\n", "b.sls": "twice: y.run\n"})
-    (issue,) = tree.errors()
-    assert issue.message.startswith(
-        "Detected conflicting IDs, SLS IDs need to be globally unique.\n"
-        "    The conflicting ID is 'twice' and is found in SLS "
-    )
-    plan = tree.plan(duplicate_ids="first")
-    assert [(chunk.state, chunk.sls) for chunk in plan.chunks] == [("y", "b")]
-    assert any("twice" in issue.message for issue in plan.warnings)
-
-
-@pytest.mark.feature("F044")
-def test_forms_of_a_declaration(sls):
-    tree = sls(
-        "dotted: {x.run: [{v: 1}]}\nplain: {x: [run, {v: 2}]}\nshort: x.run\nempty: {x.run: []}\n"
-        "both: {x.run: [], y: [run]}\nmerged: {x.run: [{v: 3, w: 4}, {v: 5}, {state: ignored}]}\n"
-    )
-    plan = tree.plan()
-    assert [(chunk.name, chunk.function) for chunk in plan.chunks] == [
-        ("dotted", "x.run"), ("plain", "x.run"), ("short", "x.run"), ("empty", "x.run"),
-        ("both", "y.run"), ("both", "x.run"), ("merged", "x.run"),
-    ]  # fmt: skip
-    assert plan.chunks[-1].args["v"] == 5
-    assert plan.chunks[-1].args["w"] == 4
-
-
-@pytest.mark.feature("F045")
-def test_name_and_names(sls):
-    plan = sls(
-        "n: {x.run: [{names: [one, {two: [{v: 2}, {order: 1}]}, one]}, {v: 1}]}\n"
-        "m: {x.run: [{name: 7}]}\ne: {x.run: [{name: ''}]}\n"
-    ).plan()
-    assert [(chunk.name, chunk.id, chunk.args.get("v"), chunk.order) for chunk in plan.chunks] == [
-        ("two", "n", 2, 1.0002), ("one", "n", 1, 10000.0001), ("m", "m", None, 10001), ("", "e", None, 10002),
-    ]  # fmt: skip
-
-
-@pytest.mark.feature("F046")
-def test_extend(tree):
-    tree.write(
-        {
-            "a.sls": "include: [b, c]\nextend:\n  t:\n    x: [{v: 2}, {require: [{x: new}]}, {extra_arg: 1}]\n    y: [run]\n"
-            "  byname: {x: [{v: 9}]}\n  l: {x: [{name: only}]}\nnew: x.run\n",
-            "b.sls": "t: {x.run: [{v: 1}, {require: [{x: old}]}]}\nold: x.run\nn: {x.run: [{name: byname}]}\n",
-            "c.sls": "include: [b]\nextend: {t: {x: [{v: 3}]}}\nl: {x.run: [{names: [p, q]}]}\n",
-        }
-    )
-    plan = tree.plan()
-    by = {(chunk.state, chunk.name): chunk for chunk in plan.chunks}
-    extended = by["x", "t"].args
-    assert extended["v"] in {2, 3}
-    assert extended["extra_arg"] == 1
-    assert extended["require"] == [{"x": "old"}, {"x": "new"}]
-    assert by["y", "t"].order not in range(10000, 10010)
-    assert by["x", "byname"].args["v"] == 9
-    assert ("x", "only") in by
-    assert ("x", "p") not in by
-
-
-@pytest.mark.feature("F046", "F048")
-def test_an_extend_of_nothing(sls):
-    (issue,) = sls("extend: {gone: {x: [{v: 1}]}}\nb: x.run\n").errors()
-    assert issue.message.startswith("Cannot extend ID 'gone' in 'base:a'. It is not part of the high state.\n")
-
-
-@pytest.mark.feature("F047")
-def test_exclude(tree):
-    tree.write(
-        {
-            "a.sls": "include: [b, c1, c2]\nexclude:\n  - b\n  - sls: c*\n  - id: gone\nkept: x.run\ngone: x.run\n",
-            "b.sls": "in_b: x.run\n",
-            "c1.sls": "in_c1: x.run\n",
-            "c2.sls": "in_c2: x.run\n",
-        }
-    )
-    assert tree.order() == ["kept"]
-    assert tree.order("b c1", exclude=["b"]) == ["in_c1"]
-    assert tree.order("b c1", exclude=[{"id": "in_c1"}]) == ["in_b"]
-
-
-@pytest.mark.feature("F047", "F062")
-def test_requiring_what_is_excluded(sls):
-    (issue,) = sls("exclude: [{id: b}]\na: {x.run: [{require: [b]}]}\nb: x.run\n").errors()
-    assert issue.message.startswith("Referenced state does not exist for requisite [require: (id: b)]")
-
-
 @pytest.mark.feature("F048")
 @pytest.mark.parametrize(
     ("text", "message"),
@@ -237,12 +130,6 @@ def test_every_verification_error(sls, text, message):
     issues = sls(f"{text}\n").errors()
     assert any(message in issue.message for issue in issues), [issue.message for issue in issues]
     assert all(issue.file.endswith("a.sls") for issue in issues)
-
-
-@pytest.mark.feature("F048")
-def test_a_missing_sls(tree):
-    (issue,) = tree.errors("gone")
-    assert issue.message == "No matching sls found for 'gone' in env 'base'"
 
 
 @pytest.mark.feature("F049", "B6")
@@ -256,11 +143,3 @@ def test_what_has_no_effect_is_warned_of(sls, text, word):
     assert any(word in issue.message for issue in warnings), [issue.message for issue in warnings]
     assert all(issue.file.endswith("a.sls") and issue.line for issue in warnings), warnings
     assert tree.report().ok or "watch_any_in" in text
-
-
-@pytest.mark.feature("F060", "P2")
-def test_a_requisite_under_an_id_is_for_all_its_states(sls):
-    tree = sls("a:\n  x.run: []\n  y.run: []\n  require:\n    - x: b\nb: x.run\n")
-    plan = tree.plan()
-    assert [chunk.name for chunk in plan.chunks] == ["b", "a", "a"]
-    assert [len(each) for each in plan.requisites] == [0, 1, 1]

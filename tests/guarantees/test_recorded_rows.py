@@ -40,7 +40,7 @@ def apply(tmp_path):
     return lambda *arguments: comparable(asyncio.run(run(*arguments)).rows)
 
 
-@pytest.mark.feature("F194", "F064", "F065", "F066", "F067", "F068", "F069", "F072", "F073")
+@pytest.mark.feature("F194", "F064", "F065", "F066", "F067", "F068", "F069", "F072", "F073", "F111")
 @pytest.mark.feature("F051", "F052", "F053", "F056", "F060", "F070", "F080", "F083", "F084", "F101", "F121", "F143")
 @pytest.mark.parametrize("width", [1, 16])
 @pytest.mark.parametrize("recorded", ROWS)
