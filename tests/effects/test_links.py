@@ -1,5 +1,6 @@
 """All names of a path: through links that are there, and links that states make."""
 
+import json
 import os
 import posixpath
 import tempfile
@@ -9,17 +10,19 @@ import pytest
 from bundled_states import edges_between
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import rows
+from tables import beside, rows
 
 from asyncstate.effects.links import LinkedPaths
 from asyncstate.sources.machine import RealPaths
+
+TABLES = beside(__file__)
 
 
 class Disk:
     """The links of a machine, as a dictionary."""
 
-    def __init__(self, **links):
-        self.links = {f"/{path.replace('_', '/')}": target for path, target in links.items()}
+    def __init__(self, links):
+        self.links = links
 
     def __call__(self, path):
         for _ in range(9):
@@ -32,54 +35,11 @@ class Disk:
         return self.links.get(path, "")
 
 
-NAMES = {
-    "no link": ({}, {}, "path:/srv/a", set()),
-    "no path": ({}, {"/srv/a": "b"}, "user:/srv/a", set()),
-    "relative": ({}, {"/srv/current": "v1"}, "path:/srv/current/a", {"path:/srv/v1/a"}),
-    "absolute": ({}, {"/srv/current": "/opt/v1"}, "path:/srv/current/a", {"path:/opt/v1/a"}),
-    "upwards": ({}, {"/srv/a/current": "../v1"}, "path:/srv/a/current/b", {"path:/srv/v1/b"}),
-    "the link itself": ({}, {"/srv/current": "v1"}, "path:/srv/current", {"path:/srv/v1"}),
-    "a tree": ({}, {"/srv/current": "v1"}, "path:/srv/current/**", {"path:/srv/v1/**"}),
-    "a name that begins alike": ({}, {"/srv/current": "v1"}, "path:/srv/currently", set()),
-    "a chain": ({}, {"/a": "/b", "/b": "/c"}, "path:/a/x", {"path:/b/x", "path:/c/x"}),
-    "there": ({"srv_current": "v1"}, {}, "path:/srv/current/a", {"path:/srv/v1/a"}),
-    "there, and switched": ({"srv_current": "v1"}, {"/srv/current": "v2"}, "path:/srv/current/a", {"path:/srv/v1/a", "path:/srv/v2/a"}),
-    "one that is there leads through one that is switched": (
-        {"app": "/srv/current/app", "srv_current": "v1"},
-        {"/srv/current": "v2"},
-        "path:/app/x",
-        {"path:/srv/current/app/x", "path:/srv/v1/app/x", "path:/srv/v2/app/x"},
-    ),
-    "a made link leads to one that is there": ({"var_run": "/run"}, {"/srv/pid": "/var/run/x"}, "path:/srv/pid", {"path:/var/run/x", "path:/run/x"}),
-    "a link in a folder that has two names": ({"var_run": "/run"}, {"/var/run/now": "then"}, "path:/run/now/x", {"path:/run/then/x"}),
-    "a relative one in a folder that has two names": (
-        {"cur": "/opt/deep/v1"},
-        {"/cur/data": "../data"},
-        "path:/opt/deep/v1/data/x",
-        {"path:/opt/deep/data/x"},
-    ),
-    "a circle": ({}, {"/a": "/b", "/b": "/a"}, "path:/a/x", {"path:/b/x"}),
-    "to itself": ({}, {"/a": "/a"}, "path:/a/x", set()),
-    "a tree with a link in it": ({}, {"/srv/current": "/opt/v1"}, "path:/srv/**", {"path:/opt/v1/**"}),
-    "a tree with a link within it": ({}, {"/srv/current": "v1"}, "path:/srv/**", set()),
-    "a made folder with marks": ({}, {"/srv/a": "b"}, "path:/srv/a?0700:u:u", {"path:/srv/b?0700:u:u"}),
-    "a folder made below one that is there": ({}, {"/srv/a": "b"}, "path:/srv/a//c/d?0700:u:u", {"path:/srv/b//c/d?0700:u:u"}),
-    "an entry": ({"etc_hosts": "/srv/hosts"}, {}, "path:/etc/hosts#web", {"path:/srv/hosts#web"}),
-    "an entry with a hash": ({"etc_hosts": "/srv/hosts"}, {}, "path:/etc/hosts#web#1", {"path:/srv/hosts#web#1"}),
-    "a folder with a hash": ({}, {"/srv/#1": "v1"}, "path:/srv/#1/a", {"path:/srv/v1/a"}),
-    "the root": ({}, {"/srv/current": "/opt"}, "path:/**", set()),
-    "without a target": ({}, {"/srv/a": ""}, "path:/srv/a/b", set()),
-    "at a relative path": ({}, {"srv/a": "b"}, "path:/srv/a/c", set()),
-    "not plain": ({}, {"/srv/current/": "v1"}, "path:/srv/x/../current//a", {"path:/srv/v1/a"}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", NAMES)
+@pytest.mark.parametrize("case", TABLES["other names"].values(), ids=TABLES["other names"])
 def test_other_names(case):
-    there, made, name, others = NAMES[case]
-    paths = LinkedPaths(Disk(**there), made.items())
+    name, paths = case["name"], LinkedPaths(Disk(case.get("there", {})), case.get("made", {}).items())
     assert paths.all_names((name,))[0] == name
-    assert set(paths.all_names((name,))) - {"path:/srv/current/a"} - {name} == others - {name}
+    assert set(paths.all_names((name,))) - {"path:/srv/current/a", name} == {*case["others"]} - {name}
 
 
 def test_a_link_that_grows_may_lead_anywhere():
@@ -130,38 +90,19 @@ def covered(path, names):
     return not {f"path:{path}", *above}.isdisjoint(names)
 
 
-COPIES = {
-    "a link of the tree": ({}, [("/srv/a", "v1")], [("/srv/b", "/srv/a")], "/srv/b/x", "/srv/v1/x"),
-    "a link of the tree at its old place": ({}, [("/srv/a", "v1")], [("/srv/b", "/srv/a")], "/srv/a/x", "/srv/v1/x"),
-    "a link that is there": ({"srv_a": "v1"}, [], [("/srv/b", "/srv/a")], "/srv/b/x", "/srv/v1/x"),
-    "a relative link elsewhere": ({"srv_a": "v1"}, [], [("/opt/b", "/srv/a")], "/opt/b/x", "/opt/v1/x"),
-    "a link in a folder": ({}, [("/srv/a/l", "/v1")], [("/opt/b", "/srv/a/")], "/opt/b/l/x", "/v1/x"),
-    "twice": ({}, [("/a/l", "/v1")], [("/b", "/a"), ("/c/d", "/b")], "/c/d/l/x", "/v1/x"),
-    "a link that is there, in a folder": ({"a_l": "v1"}, [], [("/b", "/a")], "/b/l/x", "/b/v1/x"),
-    "a link that is there, twice": ({"a_l": "/v1"}, [], [("/b", "/a"), ("/c", "/b")], "/c/l/x", "/v1/x"),
-    "into itself": ({}, [("/a/l", "/v1")], [("/a/b", "/a")], "/a/b/l/x", "/v1/x"),
-    "of two copies": ({}, [("/a/l", "/v1"), ("/c/l", "/v2")], [("/b", "/a"), ("/d", "/c")], "/d/l/x", "/v2/x"),
-    "of nothing, then of a link": ({}, [("/b/l", "/v1")], [("/b/x", "/e"), ("/c", "/b")], "/c/l/x", "/v1/x"),
-    "a link that is there beside them": ({"srv_a": "v1"}, [], [("/c", "/b")], "/srv/a/x", "/srv/v1/x"),
-    "a relative link from deeper down": ({"srv_data_a": "v1"}, [], [("/b", "/srv/data")], "/b/a/x", "/b/v1/x"),
-    "out of a link": ({"l": "/data", "l_a_k": "/v1"}, [], [("/b", "/l/a")], "/b/k/x", "/v1/x"),
-}
-
-
-@pytest.mark.parametrize("case", COPIES)
+@pytest.mark.parametrize("case", TABLES["copies"].values(), ids=TABLES["copies"])
 def test_links_go_where_they_are_copied(case):
-    there, made, copies, name, other = COPIES[case]
-    paths = LinkedPaths(Disk(**there), made, copies)
-    assert f"path:{other}" in paths.all_names((f"path:{name}",))
+    paths = LinkedPaths(Disk(case.get("there", {})), case.get("made", {}).items(), case["copies"].items())
+    assert f"path:{case['other']}" in paths.all_names((f"path:{case['name']}",))
 
 
 def test_what_is_no_link_has_no_other_name_for_its_copy():
-    paths = LinkedPaths(Disk(), [("/a/l", "/v1"), ("/a-l", "/v2")], [("/b", "/c"), ("/d", "/a")])
+    paths = LinkedPaths(Disk({}), [("/a/l", "/v1"), ("/a-l", "/v2")], [("/b", "/c"), ("/d", "/a")])
     assert paths.all_names(("path:/b/x", "path:/d/x", "path:/d-l")) == ("path:/b/x", "path:/d/x", "path:/d-l")
 
 
 def test_who_makes_a_link_touches_the_link_alone():
-    paths = LinkedPaths(Disk(srv_current="v1", srv="/data"), [("/srv/current", "v2")])
+    paths = LinkedPaths(Disk({"/srv/current": "v1", "/srv": "/data"}), [("/srv/current", "v2")])
     assert set(paths.all_names(("path:/srv/current", "path:/srv/v2"), own=["/srv/current"])) == {
         "path:/srv/current",
         "path:/data/current",
@@ -227,45 +168,11 @@ def test_where_a_path_really_leads_is_among_its_names(links, path, already):
 
 CURRENT = "file.symlink: [{name: /srv/current}, {target: v1}]"
 ABSOLUTE = "file.symlink: [{name: /srv/current}, {target: /opt/v1}]"
-ORDERED = {
-    "both names": (CURRENT, "file.managed: [{name: /srv/v1/a}]", "file.append: [{name: /srv/current/a}]"),
-    "the other way round": (CURRENT, "file.managed: [{name: /srv/current/a}]", "file.append: [{name: /srv/v1/a}]"),
-    "a source": (CURRENT, "file.managed: [{name: /srv/v1/a}]", "file.managed: [{name: /b}, {source: /srv/current/a}]"),
-    "a folder to work in": (ABSOLUTE, "file.managed: [{name: /opt/v1/a}]", "cmd.run: [{name: ls}, {cwd: /srv/current}]"),
-    "a folder above": (ABSOLUTE, "file.managed: [{name: /opt/v1/a}]", "file.exists: [{name: /srv}]"),
-    "a link by a command": (
-        "cmd.run: [{name: ln -sfn v1 current}, {cwd: /srv}, {footprint: {links: {/srv/current: [v0, v1]}}}]",
-        "file.managed: [{name: /srv/v1/a}]",
-        "file.append: [{name: /srv/current/a}]",
-    ),
-    "a link by a command that tells of it": (
-        "cmd.run: [{name: ln -sfn v1 /srv/current}]",
-        "file.managed: [{name: /srv/v1/a}]",
-        "file.append: [{name: /srv/current/a}]",
-    ),
-    "a hard link": ("file.hardlink: [{name: /srv/b}, {target: /srv/a}]", "file.append: [{name: /srv/a}]", "file.append: [{name: /srv/b}]"),
-    "an alternative": (
-        "alternatives.set: [{name: vi}, {path: /opt/vim}]",
-        "file.managed: [{name: /opt/vim}]",
-        "cmd.run: [{name: /etc/alternatives/vi}]",
-    ),
-    "an alternative by a command": (
-        "cmd.run: [{name: update-alternatives --install /usr/bin/vi vi /opt/vim 10}]",
-        "file.managed: [{name: /opt/vim}]",
-        "file.exists: [{name: /usr/bin/vi}]",
-    ),
-    "a folder that a command binds": ("cmd.run: [{name: mount --bind /srv/a /a}]", "file.managed: [{name: /srv/a/x}]", "file.append: [{name: /a/x}]"),
-    "a bound folder": (
-        "mount.mounted: [{name: /a}, {device: /srv/a}, {fstype: none}, {opts: bind}]",
-        "file.managed: [{name: /srv/a/x}]",
-        "file.append: [{name: /a/x}]",
-    ),
-}  # fmt: skip
 
 
-@pytest.mark.parametrize("case", ORDERED)
+@pytest.mark.parametrize("case", TABLES["ordered"].values(), ids=TABLES["ordered"])
 def test_states_that_touch_one_file_under_two_names_keep_their_order(case):
-    link, first, second = ORDERED[case]
+    link, first, second = (json.dumps(state)[1:-1] for state in case)
     assert ("s1", "s2") in edges_between(link, first, second)
     assert ("s1", "s2") in edges_between(link, second, first)
     assert ("s1", "s2") not in edges_between("test.nop: []", first, second)
@@ -277,7 +184,7 @@ def test_a_release_is_switched_between_two_states():
         "file.symlink: [{name: /srv/current}, {target: v2}]",
         "file.managed: [{name: /srv/v1/a}]",
     )
-    assert edges_between(first, switch, second, links=Disk(srv_current="v1")) == {("s0", "s1"), ("s0", "s2")}
+    assert edges_between(first, switch, second, links=Disk({"/srv/current": "v1"})) == {("s0", "s1"), ("s0", "s2")}
 
 
 @pytest.mark.parametrize(
@@ -293,7 +200,7 @@ def test_a_release_is_switched_between_two_states():
 @pytest.mark.parametrize("made", [True, False])
 def test_a_link_that_is_moved_still_leads_there(moves, made):
     link = "file.symlink: [{name: /srv/current}, {target: /opt/v1}]"
-    links = Disk() if made else Disk(srv_current="/opt/v1")
+    links = Disk({} if made else {"/srv/current": "/opt/v1"})
     through, direct = "file.append: [{name: /srv/new/a}]", "file.append: [{name: /opt/v1/a}]"
     states = ([link] if made else ["test.nop: []"]) + [moves, through, direct]
     assert ("s2", "s3") in edges_between(*states, links=links)

@@ -3,10 +3,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_footprints import access_of, affects, is_conflict, keep_order
 from strategies import accesses, footprints
-from tables import rows
+from tables import beside, rows
 
 from asyncstate.effects.resources import folder_and_marks
 from asyncstate.effects.scoreboard import Scoreboard, Waiting
+
+TABLES = beside(__file__)
+
+
+def access(touched):
+    """What a row of a table touches: reads, writes, makes."""
+    return tuple(touched.get(how, []) for how in ("reads", "writes", "makes"))
 
 
 def waits(row):
@@ -54,58 +61,10 @@ def test_every_conflict_and_nothing_else_is_an_edge(row):
                 assert conflict(row[earlier], row[later])
 
 
-@rows(
-    ("first", "second", "ordered"),
-    [
-        (([], ["path:/a"]), (["path:/a"], []), True),
-        ((["path:/a"], []), ([], ["path:/a"]), True),
-        ((["path:/a"], []), (["path:/a"], []), False),
-        (([], ["path:/a"]), ([], ["path:/a/b"]), True),
-        (([], ["path:/a/b"]), ([], ["path:/a"]), True),
-        (([], ["path:/a/b"]), ([], ["path:/a/c"]), False),
-        (([], ["path:/a/b"]), (["path:/a"], []), False),
-        (([], ["path:/a/b"]), (["path:/a/**"], []), True),
-        ((["path:/a/**"], []), ([], ["path:/a/b/c"]), True),
-        ((["path:/a/**"], []), (["path:/a/b"], []), False),
-        (([], ["path:/a/**"]), (["path:/a/b"], []), True),
-        (([], ["path:/ab"]), (["path:/a/**"], []), False),
-        (([], ["path:/a/../b/"]), (["path:/b"], []), True),
-        (([], ["path:../b"]), (["path:/b"], []), True),
-        (([], ["path:b"]), (["path:/b"], []), True),
-        (([], ["user:a"]), (["user:a"], []), True),
-        (([], ["user:a"]), (["group:a"], []), False),
-        (([], ["path:/f#k"]), ([], ["path:/f#l"]), False),
-        (([], ["path:/f#k"]), ([], ["path:/f#k"]), True),
-        (([], ["path:/f#k"]), (["path:/f#k"], []), True),
-        ((["path:/f#k"], []), ([], ["path:/f#k"]), True),
-        ((["path:/f#k"], []), (["path:/f#k"], []), False),
-        (([], ["path:/f#k"]), (["path:/f"], []), True),
-        ((["path:/f"], []), ([], ["path:/f#k"]), True),
-        ((["path:/f"], []), (["path:/f#k"], []), False),
-        (([], ["path:/f"]), (["path:/f#k"], []), True),
-        ((["path:/f#k"], []), ([], ["path:/f"]), True),
-        (([], ["path:/d/f#k"]), (["path:/d/**"], []), True),
-        ((["path:/d/**"], []), ([], ["path:/d/f#k"]), True),
-        (([], ["path:/d/f#k"]), (["path:/d"], []), False),
-        (([], ["path:/d/f#k"]), ([], ["path:/d"]), True),
-        (([], ["path:/f#k"]), ([], ["path:/f#k/l"]), True),
-        ((["path:/f#k"], []), ([], ["path:/f#k/l"]), True),
-        (([], ["path:/f#k/l"]), (["path:/f#k"], []), True),
-        (([], ["path:/f#k/l"]), ([], ["path:/f#k/m"]), False),
-        (([], ["path:/f#k"]), ([], ["path:/f#kl"]), False),
-        (([], ["path:/d/#f#"]), (["path:/d"], []), False),
-        (([], ["path:/d/x#1"]), ([], ["path:/d/x#1/f"]), True),
-        (([], ["path:/d/f#k"]), ([], ["path:/d/e/../f#k"]), True),
-        (([], ["grains#k"]), ([], ["grains#l"]), False),
-        (([], ["grains#k"]), (["grains#k"], []), True),
-        (([], ["grains#k"]), (["grains"], []), True),
-        ((["grains"], []), ([], ["grains#k/l"]), True),
-        (([], ["grains#k/l"]), (["grains#k"], []), True),
-        (([], ["#k"]), ([], ["#l"]), False),
-    ],
-)
+@rows(("first", "second", "ordered"), TABLES["who waits for whom"])
 def test_who_waits_for_whom(first, second, ordered):
-    assert waits([first, second])[0][1] == ({0} if ordered else set())
+    row = [access(first)[:2], access(second)[:2]]
+    assert waits(row)[0][1] == ({0} if ordered else set())
 
 
 def test_a_writer_waits_for_the_readers_not_for_the_writer_they_waited_for():
@@ -181,29 +140,9 @@ def making(path):
     return [], [f"path:{path}"], [f"path:{path.rpartition('/')[0]}"]
 
 
-@pytest.mark.parametrize(
-    ("needs", "ordered"),
-    [
-        (([], ["path:/x/y/b"]), True),
-        (([], ["path:/x/b"]), True),
-        (([], ["path:/x/y/b/c"]), False),
-        (([], ["path:/x"]), True),
-        (([], ["path:/b"]), False),
-        ((["path:/x/y"], []), True),
-        ((["path:/x"], []), True),
-        ((["path:/x/y/b"], []), False),
-        ((["path:/x/**"], []), True),
-        ((["path:/"], []), False),
-        (making("/x/y/b"), False),
-        (making("/x/y/z/b"), False),
-        (making("/x/b"), False),
-        (([], ["path:/x/y/b"], ["path:/elsewhere"]), True),
-        (([], ["path:/x/y/b#k"]), True),
-        ((["path:/x/y/b#k"], []), False),
-        (([], ["path:/x/y#k/f"]), True),
-    ],
-)
+@pytest.mark.parametrize(("needs", "ordered"), TABLES["who needs a folder"])
 def test_who_needs_a_folder_waits_for_those_who_made_it(needs, ordered):
+    needs = access(needs)
     row = [making("/x/y/a"), making("/x/y/c"), needs]
     assert waits_of(row) == [set(), set(), {0, 1} if ordered else set()]
     row = [needs, making("/x/y/a"), making("/x/y/c")]
@@ -366,53 +305,20 @@ def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(togethe
         assert all(access_of(row[member], resource) for member in members(node))
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "resources"),
-    [
-        (([], ["user:www"]), (["user:www"], []), ("user:www",)),
-        (([], ["path:/a"]), ([], ["path:/a/b/c", "pkgdb"]), ("path:/a",)),
-        (([], ["path:/a/b/c"]), (["path:/a/**"], []), ("path:/a/**",)),
-        (([], ["path:/a/**"]), (["path:/a/b"], []), ("path:/a/b",)),
-        (([], ["path:/a/b"]), ([], ["path:/a"]), ("path:/a",)),
-        (([], ["path:/a/./b//"]), (["path:/a/b"], []), ("path:/a/b",)),
-        (([], ["path:/**"]), (["path:/**"], []), ("path:/**",)),
-        (([], ["path:/a", "pkgdb"]), ([], ["pkgdb", "path:/a"]), ("pkgdb", "path:/a")),
-        (([], [], ["path:/a/b"]), (["path:/a"], []), ("path:/a",)),
-        ((["path:/opt/**"], []), ([], [], ["path:/opt/a/b"]), ("path:/opt/a/b",)),
-        (([], ["path:/f#k"]), ([], ["path:/f#k"]), ("path:/f#k",)),
-        (([], ["path:/f#k"]), (["path:/f"], []), ("path:/f",)),
-        ((["path:/f"], []), ([], ["path:/f#k"]), ("path:/f#k",)),
-        (([], ["path:/f"]), (["path:/f#k"], []), ("path:/f",)),
-        (([], ["path:/f#k/l"]), (["path:/f#k"], []), ("path:/f#k",)),
-        (([], [], ["path:/etc/f"]), ([], ["path:/etc/f#k"]), ("path:/etc/f#k",)),
-        (([], ["grains#k"]), (["grains"], []), ("grains",)),
-    ],
-)
+@pytest.mark.parametrize(("first", "second", "resources"), TABLES["resources"])
 def test_a_resource_is_named_as_who_waits_names_it_or_by_the_path_above_that_both_need(first, second, resources):
     board = Scoreboard(lambda nodes, resource: -1)
-    assert board.touch(0, *first).always == {}
-    assert board.touch(1, *second) == Waiting({0: resources}, {})
+    assert board.touch(0, *access(first)).always == {}
+    assert board.touch(1, *access(second)) == Waiting({0: tuple(resources)}, {})
 
 
-@rows(
-    ("row", "name"),
-    [
-        ([(["path:/a/**"], []), (["path:/a/**"], []), ([], ["path:/a/b"])], "path:/a/**"),
-        ([([], ["path:/a/b"]), ([], ["path:/a/c"]), (["path:/a/**"], [])], "path:/a/**"),
-        ([(["path:/f"], []), (["path:/f"], []), ([], ["path:/f#k"])], "path:/f"),
-        ([([], ["path:/f#k"]), ([], ["path:/f#l"]), (["path:/f"], [])], "path:/f"),
-        ([([], [], ["path:/a"]), ([], [], ["path:/a"]), ([], ["path:/a/x"])], "path:/a"),
-        ([([], ["path:/a/x"]), ([], ["path:/a/y"]), ([], [], ["path:/a"])], "path:/a"),
-        ([([], [], ["path:/a"]), ([], [], ["path:/a"]), ([], [], ["path:/a?0700:u:g"])], "path:/a"),
-        ([([], ["pkgdb"]), ([], ["pkgdb"]), ([], ["pkgdb"]), (["pkgdb"], [])], "pkgdb"),
-    ],
-)
+@rows(("row", "name"), TABLES["joined"])
 def test_nodes_are_joined_by_what_all_of_them_touch(row, name):
     joined = []
     board = Scoreboard(lambda nodes, resource: joined.append((nodes, resource)) or -1)
-    for number, access in enumerate(row):
-        together = (lambda before, number=number: range(number)) if access[1] == ["pkgdb"] else None
-        board.touch(number, *access, together=together)
+    for number, touched in enumerate(map(access, row)):
+        together = (lambda before, number=number: range(number)) if touched[1] == ["pkgdb"] else None
+        board.touch(number, *touched, together=together)
     assert joined == [([0, 1], name)]
 
 

@@ -1,7 +1,7 @@
 from types import SimpleNamespace
 
 import pytest
-from tables import rows
+from tables import beside, rows
 from trees import FakeStates, chunk_of, plan
 
 from asyncstate.effects.surroundings import Surroundings
@@ -20,31 +20,16 @@ def chunk(function="file.managed", name="/x", **args):
     return LowChunk(0, state, fun, "i", name, "s", "base", 0, args)
 
 
-WRITTEN = {
-    "a grain": ("grains", {"grains"}, False, False),
-    "one grain of many": ("grains#roles", {"grains"}, False, False),
-    "something called alike": ("grainsilo", None, False, False),
-    "a file of the tree": ("path:/srv/b/web/nginx.conf", set(), True, False),
-    "the tree": ("path:/srv/b", set(), True, True),
-    "all that is below a folder": ("path:/srv/**", set(), True, True),
-    "everything": ("path:/**", set(), True, True),
-    "another folder": ("path:/srv/c/x", None, False, False),
-    "a folder that begins alike": ("path:/srv/before", None, False, False),
-    "a function": ("path:/srv/a/_modules/x.py", set(), True, True),
-    "a function elsewhere": ("path:/opt/plugins/modules/x.py", set(), False, True),
-    "modules": ("plugins", {"plugins"}, False, True),
-    "the pillar's files": ("path:/srv/pillar/x.sls", None, False, False),
-}
+WRITTEN = beside(__file__)["written"]
 
 
-@pytest.mark.parametrize("case", WRITTEN)
+@pytest.mark.parametrize("case", WRITTEN.values(), ids=WRITTEN)
 def test_what_changes(surroundings, case):
-    written, names, roots, plugins = WRITTEN[case]
-    changed = surroundings.changed_by({"path:/y", written, "user:www"})
-    if names is None:
+    changed = surroundings.changed_by({"path:/y", case["path"], "user:www"})
+    if "names" not in case:
         assert changed is None
     else:
-        assert (changed.names, changed.roots, changed.plugins) == (names, roots, plugins)
+        assert (changed.names, changed.roots, changed.plugins) == ({*case["names"]}, case["roots"], case["plugins"])
 
 
 def test_a_source_is_read_in_every_root_of_its_environment(surroundings):
