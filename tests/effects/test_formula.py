@@ -1,16 +1,22 @@
 """Waits within a formula: packages, the states between, daemons."""
 
-from types import SimpleNamespace
+import json
+from functools import partial
 from typing import NamedTuple
 
 import pytest
+from formula_states import a_file, of_table, packages, state
+from formula_states import between as between_known
+from formula_states import held_by as held_by_known
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import rows
+from tables import beside, rows
 from trees import FakeStates, edges, plan
 
 from asyncstate.data.packages import place_of
-from asyncstate.effects.formula import FormulaRule, Held, Touching, may_be_of_a_package
+from asyncstate.effects.formula import FormulaRule, Held, may_be_of_a_package
+
+TABLES = beside(__file__)
 
 
 def path(low):
@@ -30,11 +36,10 @@ DECLARED = {
 }
 
 
-def waits(*states, mode="footprint", bundled=True):
+def waits(*states):
     """Whether the last of two or more states of one formula, in serial order, waits for the first."""
-    tree = "".join(f"s{number}: {{{state}}}\n" for number, state in enumerate(states))
-    known = FakeStates(footprints=DECLARED, bundled=bundled)
-    compiled = plan(tree, states=known, implicit_order=mode)
+    tree = json.dumps({f"s{number}": state for number, state in enumerate(states)})
+    compiled = plan(tree, states=FakeStates(footprints=DECLARED), implicit_order="footprint")
     behind, reached = [f"s{len(states) - 1}"], set()
     while behind:
         last = behind.pop()
@@ -44,63 +49,23 @@ def waits(*states, mode="footprint", bundled=True):
     return "s0" in reached
 
 
-PACKAGE, DAEMON = "pkg.installed: [{name: p}]", "service.running: [{name: d}]"
-STOPPED, AT_BOOT = "service.dead: [{name: e}]", "service.enabled: [{name: e}]"
-IN_ETC, IN_HOME, IN_VAR = (f"file.managed: [{{name: {name}}}]" for name in ("/etc/d.conf", "/home/u/x", "/var/lib/d/x"))
-OWNED = "file.managed: [{name: /home/u/x}, {user: www}]"
-COMMAND, SETTING = "cmd.run: [{name: d-ctl}]", "sysctl.present: [{name: vm.x}]"
-
-ORDERED = {
-    "a package brings what a file is in": (PACKAGE, IN_ETC),
-    "a package finds the file of an administrator": (IN_ETC, PACKAGE),
-    "a package brings a daemon": (PACKAGE, DAEMON),
-    "a package brings what is switched on": (PACKAGE, AT_BOOT),
-    "a package brings a program": (PACKAGE, COMMAND),
-    "a package brings what sets a setting": (PACKAGE, SETTING),
-    "a package brings an account": (PACKAGE, OWNED),
-    "a daemon reads its file": (IN_ETC, DAEMON),
-    "any daemon of the formula may read it": (IN_ETC, DAEMON, "service.running: [{name: last}]"),
-    "a daemon reads what it serves": (IN_HOME, DAEMON),
-    "a daemon finds the settings": (SETTING, DAEMON),
-    "a daemon answers a command": (DAEMON, COMMAND),
-    "a daemon makes its files": (DAEMON, IN_VAR),
-    "a daemon writes its file when it stops": (STOPPED, IN_ETC),
-    "a daemon does not start with what comes later": (DAEMON, IN_ETC),
-    "a daemon does not start with later settings": (DAEMON, SETTING),
-    "daemons start one after the other": (DAEMON, STOPPED),
-    "a package comes after a daemon was stopped": (STOPPED, PACKAGE),
-    "a condition asks a program": (PACKAGE, "file.managed: [{name: /home/u/x}, {onlyif: p}]"),
-    "a condition asks a daemon": (DAEMON, "file.managed: [{name: /etc/x}, {onlyif: d-ctl}]"),
-}
-FREE = {
-    "no package has files of users": (PACKAGE, IN_HOME),
-    "no package has files of users, whichever comes first": (IN_HOME, PACKAGE),
-    "root was there before": (PACKAGE, "file.managed: [{name: /srv/x}, {user: root}]"),
-    "what starts at boot reads nothing now": (IN_ETC, AT_BOOT),
-    "what starts at boot stops nothing": (AT_BOOT, DAEMON),
-    "packages that are held bring nothing": ("pkg.held: [{name: p}]", IN_ETC),
-    "a source of packages asks no daemon": (DAEMON, "pkgrepo.managed: [{name: r}]"),
-}
+@pytest.mark.parametrize("states", TABLES["ordered"].values(), ids=TABLES["ordered"])
+def test_what_may_have_to_do_with_another_keeps_its_place(states):
+    assert waits(*states)
 
 
-@pytest.mark.parametrize("what", ORDERED)
-def test_what_may_have_to_do_with_another_keeps_its_place(what):
-    first, *_, last = ORDERED[what]
-    assert waits(*ORDERED[what]), (first, last)
-
-
-@pytest.mark.parametrize("what", FREE)
-def test_what_has_nothing_to_do_with_another_does_not_wait(what):
-    assert not waits(*FREE[what])
+@pytest.mark.parametrize("states", TABLES["free"].values(), ids=TABLES["free"])
+def test_what_has_nothing_to_do_with_another_does_not_wait(states):
+    assert not waits(*states)
 
 
 def test_an_account_that_the_tree_makes_needs_no_package():
-    user = "user.present: [{name: www}]"
-    compiled = plan(
-        f"u: {{{user}}}\np: {{{PACKAGE}}}\nf: {{{OWNED}}}\n",
-        states=FakeStates(footprints=DECLARED),
-        implicit_order="footprint",
-    )
+    tree = """
+u: {user.present: [{name: www}]}
+p: {pkg.installed: [{name: p}]}
+f: {file.managed: [{name: /home/u/x}, {user: www}]}
+"""
+    compiled = plan(tree, states=FakeStates(footprints=DECLARED), implicit_order="footprint")
     assert ("p", "f") not in edges(compiled)
     assert ("u", "f") in edges(compiled)
 
@@ -108,31 +73,15 @@ def test_an_account_that_the_tree_makes_needs_no_package():
 @pytest.mark.parametrize("first", ["pkg.installed", "service.running"])
 def test_modules_that_do_not_say_what_they_bring_or_run_may_do_both(first):
     known = FakeStates(footprints={"pkg": lambda low: {}, "service": lambda low: {}, "file": path})
-    compiled = plan(f"a: {first}\nf: {{{IN_ETC}}}\nb: service.running\n", states=known, implicit_order="footprint")
+    compiled = plan(
+        f"a: {first}\nf: {{file.managed: [{{name: /etc/d.conf}}]}}\nb: service.running\n",
+        states=known,
+        implicit_order="footprint",
+    )
     assert {("a", "f"), ("f", "b")} <= edges(compiled)
 
 
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    {
-        "/etc/x": True,
-        "/usr/share/x": True,
-        "/usr": True,
-        "/": True,
-        "/**": True,
-        "/opt/vendor/x": True,
-        "/srv/ftp": True,
-        "/usr/local/bin": False,
-        "/usr/local/**": False,
-        "/etcetera/x": False,
-        "/srv/www": False,
-        "/home": False,
-        "/var/tmp/x": False,
-        "/data/x": False,
-        "relative": False,
-        "/srv/ftpX": False,
-    }.items(),
-)
+@pytest.mark.parametrize(("where", "expected"), TABLES["where packages have files"].items())
 def test_the_file_system_hierarchy_says_where_packages_have_files(where, expected):
     assert may_be_of_a_package(where) is expected
 
@@ -196,58 +145,10 @@ class Known:
         return place == "/etc/shared"
 
 
-def state(kind, fun, *, reads=(), writes=(), programs=None, tested=(), unknown=False, sls="f", **args):
-    return Touching(SimpleNamespace(state=kind, fun=fun, sls=sls, args=args), reads, writes, programs, tested, unknown)
+between, held_by = (partial(each, known=Known()) for each in (between_known, held_by_known))
 
 
-def packages(names, fun="installed", **args):
-    return state("pkg", fun, **args, writes=("pkgdb", *(f"package:{name}" for name in names)))
-
-
-def held_by(*states, known=True, accounts=(), strict=False):
-    """What states hold of their formulas."""
-    rule = FormulaRule(strict=strict, packages=Known() if known else None, has_account=lambda name: name in accounts)
-    return rule.of_all(states)
-
-
-def between(*states, known=True, accounts=(), strict=False):
-    """What the first and the last of some states conflict about in their formulas."""
-    held = held_by(*states, known=known, accounts=accounts, strict=strict)
-    first, last = held[0], held[-1]
-    return (set(first.writes) & {*last.reads, *last.writes}) | (set(first.reads) & set(last.writes))
-
-
-def a_file(path, **more):
-    return state("file", "managed", writes=(f"path:{path}",), **more)
-
-
-@pytest.mark.parametrize(
-    ("names", "path", "expected"),
-    [
-        ("a", "/etc/a/x.conf", True),
-        ("a", "/etc/a", True),
-        ("a", "/etc/a/**", True),
-        ("a", "/etc/a/x.ini#section", True),
-        ("a", "/etc/b/x.conf", False),
-        ("a", "/etc/b.conf", False),
-        ("b", "/etc/b.conf", True),
-        ("ab", "/etc/b.conf", True),
-        ("a", "/etc/shared/x", True),
-        ("a", "/etc/**", True),
-        ("a", "/etc/nobody/x", True),
-        ("a", "/usr/share/x", True),
-        ("a", "/usr/bin/x", True),
-        ("a", "/var/lib/nobody", True),
-        ("a", "/etc/default/a", True),
-        ("a", "/etc/default/b", False),
-        ("a", "/**", True),
-        ("a", "/home/u/x", False),
-        ("c", "/etc/hosts", False),
-        ("c", "/etc/a/x", True),
-        ("ac", "/etc/b/x", True),
-        ("", "/etc/a/x", True),
-    ],
-)
+@pytest.mark.parametrize(("names", "path", "expected"), TABLES["packages and a path"])
 def test_a_known_package_concerns_the_places_it_has_and_those_that_nobody_knows(names, path, expected):
     assert bool(between(packages(names), a_file(path))) is expected
     assert bool(between(a_file(path), packages(names))) is expected
@@ -274,8 +175,8 @@ def test_an_installed_package_may_bring_more_with_another_version(fun, args, exp
 
 
 def test_without_knowledge_every_package_concerns_every_place_of_packages():
-    assert between(packages("a"), a_file("/etc/b/x"), known=False)
-    assert not between(packages("a"), a_file("/srv/x"), known=False)
+    assert between(packages("a"), a_file("/etc/b/x"), known=None)
+    assert not between(packages("a"), a_file("/srv/x"), known=None)
 
 
 def test_what_a_formula_has_not_is_not_waited_for():
@@ -309,19 +210,7 @@ def test_the_files_of_all_accounts_are_those_of_packages_that_make_accounts():
     assert [bool(between(packages(name), user)) for name in "abc"] == [False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("names", "programs", "expected"),
-    [
-        ("a", ("echo", "test"), False),
-        ("a", ("curl",), True),
-        ("b", ("curl",), False),
-        ("c", ("curl",), True),
-        ("c", ("echo",), False),
-        ("a", ("echo", "own-tool"), True),
-        ("a", None, True),
-        ("a", (), False),
-    ],
-)
+@pytest.mark.parametrize(("names", "programs", "expected"), TABLES["packages and programs"])
 def test_a_command_waits_for_packages_that_bring_its_programs(names, programs, expected):
     assert bool(between(packages(names), state("cmd", "run", programs=programs))) is expected
     assert bool(between(packages(names), a_file("/home/x", tested=programs))) is expected
@@ -377,7 +266,7 @@ STATES = st.one_of(MORE, FILES, NAMES.map(packages), st.just(state("service", "r
 
 @given(st.lists(STATES, min_size=2, max_size=5))
 def test_knowledge_only_frees_states_and_never_those_that_packages_concern(states):
-    with_it, without = between(*states), between(*states, known=False)
+    with_it, without = between(*states), between(*states, known=None)
     assert without or not with_it
     if without and not with_it:
         assert {states[0].chunk.state, states[-1].chunk.state} & {"pkg"}
@@ -397,7 +286,7 @@ def test_more_packages_never_free_a_file(names, path):
 @given(NAMES, st.booleans())
 def test_services_and_commands_that_nobody_knows_wait_for_every_package(names, known):
     for other in (state("service", "running"), state("cmd", "run"), a_file("/home/x", tested=None)):
-        assert between(packages(names), other, known=known)
+        assert between(packages(names), other, known=Known() if known else None)
 
 
 @pytest.mark.parametrize(
@@ -416,18 +305,7 @@ def test_a_package_that_is_there_and_only_wanted_there_keeps_nothing_waiting(mor
     assert bool(between(packages(["there", "a"], **args), a_file("/etc/a/x")))
 
 
-@pytest.mark.parametrize(
-    ("names", "kind", "args", "waits"),
-    [
-        ("b", "group", {"system": True}, True),
-        ("c", "group", {"system": True}, True),
-        ("a", "group", {"system": True}, False),
-        ("b", "group", {"system": True, "gid": 120}, False),
-        ("b", "group", {}, False),
-        ("b", "user", {"system": True, "gid": 120}, True),
-        ("b", "user", {"system": True, "uid": 120}, False),
-    ],
-)
+@pytest.mark.parametrize(("names", "kind", "args", "waits"), TABLES["accounts of the system"])
 def test_who_gets_the_next_number_of_the_system_keeps_its_place_among_packages_with_accounts(names, kind, args, waits):
     account = state(kind, "present", writes=("accounts", f"{kind}:www"), sls="g", **args)
     known = ("user:www", "group:www")
@@ -435,113 +313,10 @@ def test_who_gets_the_next_number_of_the_system_keeps_its_place_among_packages_w
     assert bool(between(account, packages(names), accounts=known)) is waits
 
 
-UNKNOWN = ("formula:f/packages", "formula:f/unknown-packages", "formula:f/accounts")
-OF_G = tuple(name.replace(":f/", ":g/") for name in UNKNOWN)
-ACCOUNT = state("user", "present", writes=("user:www",), system=True)
-STARTED = state("service", "running", reads=("user:www",))
-
-
-@rows(
-    ("states", "expected"),
-    {
-        "a state reads one resource for each question, and its packages write those that they answer": (
-            [
-                packages("ab"),
-                state(
-                    "cmd",
-                    "run",
-                    programs=("curl", "jq"),
-                    reads=("user:www", "path:/etc/a/x", "path:/etc/b"),
-                    writes=("path:/etc/b/y",),
-                ),
-            ],
-            [
-                Held(
-                    writes=(
-                        "formula:f/packages",
-                        "formula:f/accounts",
-                        "formula:f/packages:/etc/a",
-                        "formula:f/packages:/etc/b",
-                        "formula:f/packages:curl",
-                        "packages:curl",
-                        "packages:/etc/a",
-                        "packages:/etc/b",
-                    )
-                ),
-                Held(
-                    (
-                        "formula:f/unknown-packages",
-                        "formula:f/packages:curl",
-                        "formula:f/packages:jq",
-                        "formula:f/accounts",
-                        "formula:f/packages:/etc/a",
-                        "formula:f/packages:/etc/b",
-                        "packages:curl",
-                        "packages:jq",
-                        "packages:user:www",
-                        "packages:/etc/a",
-                        "packages:/etc/b",
-                        "packages:/etc/b",
-                    )
-                ),
-            ],
-        ),
-        "a package with unknown contents answers all of its formula": (
-            [packages("c"), state("cmd", "run", programs=("curl",))],
-            [Held(writes=UNKNOWN), Held(("formula:f/unknown-packages", "formula:f/packages:curl", "packages:curl"))],
-        ),
-        "packages of other formulas answer what is certain": (
-            [
-                packages("ab", sls="g"),
-                state(
-                    "cmd",
-                    "run",
-                    programs=("curl",),
-                    reads=("user:www", "path:/etc/a", "path:/etc/shared/x"),
-                    writes=("path:/etc/b",),
-                ),
-            ],
-            [
-                Held(writes=(*OF_G, "packages:curl", "packages:user:www", "packages:/etc/a", "packages:/etc/b")),
-                Held(
-                    (
-                        "packages:curl",
-                        "packages:user:www",
-                        "packages:/etc/a",
-                        "packages:/etc/shared/x",
-                        "packages:/etc/b",
-                    )
-                ),
-            ],
-        ),
-        "a daemon needs an account of any formula": (
-            [packages("ab", sls="g"), STARTED],
-            [Held(writes=(*OF_G, "packages:user:www")), Held(("packages:user:www",), ("formula:f/daemons",))],
-        ),
-        "an account that is made asks whether a package makes it, and gets the next number": (
-            [packages("ab", sls="g"), ACCOUNT],
-            [Held(writes=(*OF_G, "packages:next-number")), Held(("packages:user:www", "packages:next-number"))],
-        ),
-        "a command that installs packages may bring anything": (
-            [state("cmd", "run", writes=("packages",)), a_file("/etc/a/x"), state("service", "running")],
-            [
-                Held(("formula:f/daemons", "formula:f/packages"), UNKNOWN),
-                Held(("formula:f/daemons", "formula:f/unknown-packages", "formula:f/packages:/etc/a")),
-                Held(("formula:f/packages",), ("formula:f/daemons",)),
-            ],
-        ),
-        "a file where no package has files asks nothing": (
-            [packages("a"), a_file("/home/x")],
-            [Held(writes=UNKNOWN), Held()],
-        ),
-        "a formula without packages and daemons holds nothing": (
-            [state("own", "do", unknown=True), a_file("/home/x")],
-            [Held(), Held()],
-        ),
-    }.values(),
-)
-def test_what_states_hold_of_their_formulas(states, expected):
-    assert held_by(*states) == expected
+@rows("case", TABLES["what states hold"].values())
+def test_what_states_hold_of_their_formulas(case):
+    expected = [Held(*(tuple(each.get(how, ())) for how in ("reads", "writes"))) for each in case["hold"]]
+    assert held_by(*of_table(case["states"])) == expected
 
 
 @rows(
@@ -555,7 +330,11 @@ def test_what_states_hold_of_their_formulas(states, expected):
 )
 def test_in_strict_order_commands_and_unknown_effects_keep_their_place(states, holds):
     [held] = held_by(*states, strict=True)
-    assert held == (Held(writes=(*UNKNOWN, "formula:f/daemons")) if holds else Held())
+    assert held == (
+        Held(writes=(*(f"formula:f/{name}" for name in ("packages", "unknown-packages", "accounts", "daemons")),))
+        if holds
+        else Held()
+    )
     assert held_by(*states) == [Held()]
 
 
@@ -643,14 +422,6 @@ def test_a_service_without_packages_waits_for_all_that_bring_units_if_none_has_i
     assert bool(between(packages([package]), more, state(kind, "enabled", reads=unit, sls=sls))) is waits
 
 
-@rows(
-    ("states", "accounts", "waits"),
-    [
-        ([state("user", "present", writes=("user:b",))], (), True),
-        ([state("user", "present", writes=("user:b",))], ("user:b",), False),
-        ([state("user", "present", writes=("user:b",)), a_file("/srv/x", reads=("user:b",))], (), False),
-        ([a_file("/srv/x", reads=("user:b",))], (), True),
-    ],
-)
+@rows(("states", "accounts", "waits"), TABLES["who makes an account"])
 def test_who_makes_an_account_that_is_not_there_waits_for_packages_that_may_make_it(states, accounts, waits):
-    assert bool(between(packages("b", sls="g"), *states, accounts=accounts)) is waits
+    assert bool(between(packages("b", sls="g"), *of_table(states), accounts=accounts)) is waits

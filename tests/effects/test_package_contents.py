@@ -1,15 +1,21 @@
 """Waits of states of one formula for the packages of others."""
 
-from types import SimpleNamespace
+from functools import partial
 from typing import NamedTuple
 
+import formula_states
 import pytest
+from formula_states import of_table
+from tables import beside
 
 from asyncstate.data.packages import OF_MANY, PROGRAMS, UNITS, package_lists, unit_of
-from asyncstate.effects.formula import FormulaRule, Touching
+from asyncstate.effects.formula import FormulaRule
 
 DEBIAN = package_lists("Debian")
 EACH = sorted(DEBIAN._lines)
+
+
+TABLES = beside(__file__)
 
 
 class Bringing(NamedTuple):
@@ -43,28 +49,20 @@ class Known:
         return place in OF_MANY and place != "/etc/sysctl.d"
 
 
-def state(kind, fun, *, sls="app", reads=(), writes=(), programs=(), **args):
-    return Touching(SimpleNamespace(state=kind, fun=fun, sls=sls, args=args), reads, writes, programs)
+state = partial(formula_states.state, sls="app", programs=())
+a_file = partial(formula_states.a_file, sls="app", programs=())
 
 
-def packages(*names, fun="installed", sls="base", **args):
-    return state("pkg", fun, sls=sls, writes=("pkgdb", *(f"package:{name}" for name in names)), **args)
+def packages(*names, sls="base", **args):
+    return formula_states.packages(names, sls=sls, programs=(), **args)
+
+
+def between(*states, accounts=()):
+    return formula_states.between(*states, known=Known(), accounts=accounts)
 
 
 def service(name, **more):
     return state("service", "running", reads=(f"path:/etc/systemd/system/{name}.service",), **more)
-
-
-def a_file(path, **more):
-    return state("file", "managed", writes=(f"path:{path}",), **more)
-
-
-def between(*states, accounts=(), knowledge=None):
-    """What the first and the last of some states conflict about, beside what they touch themselves."""
-    rule = FormulaRule(strict=False, packages=knowledge or Known(), has_account=lambda name: name in accounts)
-    held = rule.of_all(states)
-    first, last = held[0], held[-1]
-    return (set(first.writes) & {*last.reads, *last.writes}) | (set(first.reads) & set(last.writes))
 
 
 @pytest.mark.no_cover
@@ -89,54 +87,16 @@ def waits_for(package):
         assert not brings.accounts or between(packages(package), state("user", "present", writes=(f"user:{name}",)))
 
 
-@pytest.mark.parametrize(
-    ("package", "other"),
-    [
-        ("sudo", state("file", "directory", writes=("path:/etc/sudoers.d",))),
-        ("sudo", state("file", "directory", writes=("path:/etc/sudoers.d", "path:/etc/sudoers.d/**"))),
-        ("nginx", a_file("/etc/logrotate.d/nginx")),
-        ("openssh-server", a_file("/etc/pam.d/sshd")),
-        ("procps", a_file("/etc/sysctl.d/99-app.conf")),
-        ("nginx", service("nginx")),
-        ("openssh-server", service("ssh")),
-        ("mariadb-server", service("mysql")),
-        ("nginx", a_file("/etc/systemd/system/nginx.service.d/limits.conf")),
-        ("postgresql", a_file("/srv/x", reads=("user:postgres",))),
-        ("redis-server", state("user", "present", writes=("user:redis", "accounts"))),
-        ("postgresql", state("user", "present", writes=("user:postgres", "accounts"))),
-        ("git", state("cmd", "run", programs=("git",))),
-        ("postgresql-client", state("cmd", "run", programs=("psql",))),
-        ("own-agent", a_file("/etc/own-agent/x")),
-        ("own-agent", a_file("/etc/cron.d/own-agent/**")),
-        ("own-agent", service("own-agent")),
-        ("own-agent", service("own-agent@one")),
-        ("own-server", service("own")),
-        ("own-agent", state("cmd", "run", programs=("own-agent",))),
-    ],
-)
+@pytest.mark.parametrize(("package", "other"), TABLES["waits in any formula"])
 def test_what_a_package_brings_is_behind_it_in_any_formula(package, other):
+    (other,) = of_table([other], sls="app", programs=())
     assert between(packages(package), other)
     assert between(other, packages(package))
 
 
-@pytest.mark.parametrize(
-    ("package", "other"),
-    [
-        ("sudo", a_file("/etc/sudoers.d/app")),
-        ("cron", a_file("/etc/cron.d/app")),
-        ("nginx", a_file("/etc/pam.d/sshd")),
-        ("nginx", state("file", "replace", reads=("path:/etc/pam.d",), writes=("path:/etc/pam.d/sshd",))),
-        ("nginx", a_file("/etc/redis/redis.conf")),
-        ("nginx", a_file("/etc/timezone")),
-        ("nginx", a_file("/etc/systemd/system/app.service")),
-        ("redis-server", state("user", "present", writes=("user:alice", "accounts"))),
-        ("dbus", state("user", "present", writes=("user:buser", "accounts"))),
-        ("nginx", state("cmd", "run", programs=("own-tool",))),
-        ("unzip", state("cmd", "run", programs=("curl",))),
-        ("own-agent", a_file("/etc/own/x")),
-    ],
-)
+@pytest.mark.parametrize(("package", "other"), TABLES["waits in its formula only"])
 def test_what_a_package_is_not_known_to_bring_waits_in_its_formula_only(package, other):
+    (other,) = of_table([other], sls="app", programs=())
     assert not between(packages(package), other)
     assert not between(other, packages(package))
 
@@ -173,23 +133,7 @@ def test_a_package_that_is_there_may_come_back_after_another_has_gone():
     assert between(packages("mine"), packages("nginx", fun="removed"), state("cmd", "run", programs=("mine",)))
 
 
-@pytest.mark.parametrize(
-    ("path", "unit"),
-    {
-        "/etc/systemd/system/a.service": "a.service",
-        "/lib/systemd/system/a.socket": "a.service",
-        "/etc/systemd/system/a.service.d/x.conf": "a.service",
-        "/etc/systemd/system/a.service.d/**": "a.service",
-        "/etc/init.d/a": "a.service",
-        "/etc/init/a.conf": "a.service",
-        "/etc/systemd/system/a@b.service": "a@b.service",
-        "/etc/systemd/system": "",
-        "/etc/systemd/system/**": "",
-        "/etc/systemd/journald.conf": "",
-        "/etc/init.d": "",
-        "/etc/nginx": "",
-    }.items(),
-)
+@pytest.mark.parametrize(("path", "unit"), TABLES["units"].items())
 def test_a_unit_is_of_the_service_of_its_name(path, unit):
     assert unit_of(path) == unit
 
