@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_footprints import access_of, is_conflict
 from strategies import footprints as footprints_of_a_row
-from tables import rows
+from tables import beside, rows
 from trees import FakeStates, chunk_of, compiler, declared, edges, ids, plan, warnings, wired
 
 from asyncstate.compile.findings import Findings
@@ -21,6 +21,8 @@ from asyncstate.errors import Issue
 from asyncstate.model.chunk import SCRIPT, LowChunk
 from asyncstate.model.dag import Edge
 from asyncstate.model.plan import ContingentEdge, NodeKind
+
+TABLES = beside(__file__)
 
 
 def path_footprint(low):
@@ -90,59 +92,20 @@ def footprints(tree, mode="footprint", *, bundled=True, **options):
     return plan(tree, states=states, implicit_order=mode, **options)
 
 
-def test_a_file_waits_for_its_directory_and_its_removal_for_the_file():
-    tree = "d: {file.directory: [{name: /x}]}\nf: {file.managed: [{name: /x/f}]}\ng: {file.managed: [{name: /x/g}]}\nr: {file.absent: [{name: /x}]}\n"
-    assert edges(footprints(tree)) == {("d", "f"), ("d", "g"), ("f", "r"), ("g", "r")}
-    assert edges(footprints(tree, "none")) == set()
-
-
-def test_packages_never_run_beside_each_other():
-    tree = {"s": "include: [t]\na: pkg.installed\n", "t": "b: pkg.installed\n"}
-    assert edges(footprints(tree)) == {("b", "a")}
-
-
-def test_a_formula_keeps_packages_files_and_daemons_in_their_places():
-    tree = {
-        "nginx.pkg": "p: pkg.installed\n",
-        "nginx.conf": "f: {file.managed: [{name: /etc/f}]}\ng: {file.managed: [{name: /etc/g}]}\nt: test.nop\n",
-        "nginx.service": "s: service.running\n",
-        "other": "o: {file.managed: [{name: /etc/o}]}\n",
-    }
-    compiled = footprints(tree, sls=["nginx.pkg", "nginx.conf", "other", "nginx.service"])
-    assert edges(compiled) == {("p", "f"), ("p", "g"), ("f", "s"), ("g", "s"), ("p", "s")}
-
-
-def test_custom_states_touch_only_what_they_declare():
-    tree = "p: pkg.installed\nf: {file.managed: [{name: /etc/f}]}\ns: service.running\n"
-    assert edges(footprints(tree, bundled=False)) == {("p", "s")}
-
-
-def test_the_condition_of_a_custom_state_keeps_its_place_in_the_formula():
-    tree = "p: pkg.installed\nf: {file.managed: [{name: /etc/f}, {onlyif: p --version}]}\ns: service.running\n"
-    assert edges(footprints(tree, bundled=False)) == {("p", "f"), ("f", "s"), ("p", "s")}
-
-
-def test_parallel_drops_a_footprint_and_footprint_replaces_it():
-    tree = """
-a: {file.managed: [{name: /x}]}
-b: {file.managed: [{name: /x}, {parallel: true}]}
-c: {file.managed: [{name: /x}, {footprint: {writes: ['path:/y']}}]}
-d: {file.managed: [{name: /y}]}
-e: {cmd.run: [{footprint: {reads: path:/y}}]}
-"""
-    compiled = footprints(tree)
-    assert edges(compiled) == {("c", "d"), ("d", "e")}
-    assert compiled.unknown == {}
-
-
-def test_unknown_effects_are_counted_and_strict_orders_them():
-    tree = "f: {file.managed: [{name: /f}]}\nc: cmd.run\nu: custom.thing\ng: {file.managed: [{name: /g}]}\n"
-    compiled = footprints(tree)
-    assert [ids(compiled)[index] for index in compiled.unknown] == ["c", "u"]
-    assert edges(compiled) == set()
-    strict = footprints(tree, "strict")
-    assert strict.unknown == {}
-    assert edges(strict) == {("f", "c"), ("c", "u"), ("u", "g")}
+@pytest.mark.parametrize("case", TABLES["trees"].values(), ids=TABLES["trees"])
+def test_what_states_touch_orders_them(case):
+    tree, settings = case["tree"], {"implicit_order": "footprint"} | case.get("settings", {})
+    states = FakeStates("pkg.mod_aggregate", footprints=DECLARED, bundled=case.get("bundled", True))
+    names = list(tree) if isinstance(tree, dict) and "s" not in tree else ["s"]
+    compiled = plan(tree, names, states=states, links=Links(case["links"]) if "links" in case else None, **settings)
+    found = edges(compiled)
+    assert tuple(case["edge"]) in found if "edge" in case else found == set(map(tuple, case["edges"]))
+    if "unknown" in case:
+        assert [ids(compiled)[index] for index in compiled.unknown] == case["unknown"]
+    if "entries" in case:
+        assert {index: list(files) for index, files in compiled.entries.items()} == case["entries"]
+    if "of footprints" in case:
+        assert edges(compiled, "footprint") == set(map(tuple, case["of footprints"]))
 
 
 @pytest.mark.parametrize(
@@ -159,12 +122,6 @@ def test_the_plan_says_why_effects_are_unknown(said, reason):
     compiled = plan("a: own.thing\n", states=states, implicit_order="footprint")
     assert compiled.unknown == ({0: reason} if reason else {})
     assert compiled.digest == plan("a: own.thing\n", implicit_order="none").digest
-
-
-def test_no_edge_is_added_where_a_requisite_is():
-    compiled = footprints("a: {file.managed: [{name: /x}]}\nb: {file.managed: [{name: /x}, {require: [a]}]}\n")
-    assert edges(compiled, "footprint") == set()
-    assert edges(compiled, "require") == {("a", "b")}
 
 
 def test_a_check_only_reads():
@@ -197,12 +154,6 @@ w: {{file.managed: [{{name: /srv/x}}]}}
     [joined] = [node for node in compiled.nodes if node.kind is NodeKind.SET]
     assert joined.members == (0, 2)
     assert {before for before, after in edges(compiled, "footprint") if after == "footprint"} == {"a", "?c", "c"}
-
-
-def test_a_group_looks_at_what_its_members_touch():
-    tree = "a: pkg.installed\nb: pkg.installed\nc: {cmd.run: [{order: 1}, {footprint: {writes: [pkgdb]}}]}\n"
-    compiled = footprints(tree, state_aggregate=True)
-    assert ("c", "pkg x 2") in edges(compiled)
 
 
 def test_what_one_member_of_a_group_makes_is_there_behind_all_of_them():
@@ -286,11 +237,6 @@ def test_states_that_are_not_there_have_unknown_effects():
 def test_what_a_condition_names_is_read(function, condition):
     tree = f"a: {{file.managed: [{{name: /x/f}}]}}\nb: {{{function}: [{{name: /other}}, {{{condition}}}]}}\nc: {{file.managed: [{{name: /x/f}}]}}\n"
     assert edges(footprints(tree)) >= {("a", "b"), ("b", "c")}
-
-
-def test_a_condition_that_names_no_path_keeps_its_place_in_its_formula():
-    tree = "p: pkg.installed\nt: {test.nop: [{onlyif: dpkg -s p > /dev/null}]}\nq: pkg.removed\n"
-    assert edges(footprints(tree)) >= {("p", "t"), ("t", "q")}
 
 
 def test_what_stands_between_the_members_of_a_group_waits_for_the_work_of_all():
@@ -392,38 +338,6 @@ def test_thousands_of_states_have_a_few_edges_each_at_most(crowd_of):
     assert 5_000 - 700 <= sum(1 for _ in compiled.dag.edges()) < 4 * 5_000
 
 
-def test_an_entry_of_a_file_counts_under_the_names_of_all_links():
-    names = {"a": "/etc/link#k", "b": "/etc/real#k", "c": "/etc/real#l", "d": "/etc/x#1", "e": "/etc/y"}
-    links = {"/etc/link": "/etc/real", "/etc/x#1": "/etc/y"}
-    tree = "".join(f"{id_}: {{file.managed: [{{name: '{name}'}}]}}\n" for id_, name in names.items())
-    assert edges(footprints(tree, links=Links(links))) == {("a", "b"), ("d", "e")}
-
-
-def test_entries_of_one_file_that_two_modules_name_are_not_compared():
-    said = "{cmd.run: [{footprint: {writes: ['path:NAME']}}]}"
-    tree = "".join(
-        f"{id_}: {said.replace('NAME', name) if id_[0] == 'c' else f'{{file.managed: [{{name: {name!r}}}]}}'}\n"
-        for id_, name in {
-            "f1": "/etc/real#1#1", "f2": "/etc/alone#2", "f3": "/etc/alone#3", "f4": "/srv/#4/x",
-            "c1": "/etc/link#5", "c2": "/etc/own#6", "c3": "/etc/own#7", "c4": "/srv/#8/x",
-        }.items()
-    )  # fmt: skip
-    assert edges(footprints(tree, links=Links({"/etc/link": "/etc/real"}))) == {("f1", "c1")}
-
-
-def test_the_tree_and_a_module_name_entries_of_one_file_each_in_its_way():
-    told = "{footprint: {writes: ['path:/etc/x#%s']}}"
-    tree = f"""
-a: {{file.managed: [{told % 1}]}}
-b: {{cmd.run: [{told % 2}]}}
-c: {{file.managed: [{{name: '/etc/y#1'}}]}}
-d: {{file.managed: [{told.replace("/x", "/y") % 2}]}}
-"""
-    compiled = footprints(tree)
-    assert edges(compiled) == {("c", "d")}
-    assert compiled.entries == {0: ("/etc/x",), 1: ("/etc/x",)}
-
-
 class Formula:
     """A rule of formulas that keeps the states it is given, and lets each hold the same."""
 
@@ -490,20 +404,10 @@ def footprints_of(states, said, *, source=None, **parts):
     return made.of_all(chunks, range(len(chunks))), made.unknown
 
 
-@rows(
-    ("args", "expected"),
-    [
-        ({"footprint": {"writes": ["db"], "unknown": True}, "parallel": False}, Footprint(writes=("db",))),
-        ({"footprint": {"writes": ["db"]}, "parallel": True}, Footprint()),
-        ({"footprint": {}}, Footprint()),
-        ({"parallel": True}, Footprint()),
-        ({"footprint": "db"}, Footprint(writes=("own",), unknown="why")),
-        ({"parallel": "yes"}, Footprint(writes=("own",), unknown="why")),
-    ],
-)
+@rows(("args", "expected"), TABLES["what the tree says"])
 def test_what_the_tree_says_of_a_state_stands_for_what_its_module_says(args, expected):
     [found], _ = footprints_of([("cmd.run", args)], {"cmd": {"writes": ["own"], "unknown": "why"}})
-    assert found == expected
+    assert found == Footprint.of(expected)
 
 
 TESTED = "in its onlyif, what own.thing reads is not known"
@@ -742,19 +646,10 @@ def test_paths_below_a_home_are_named_where_the_home_is():
     assert found.writes == ("path:/h/me/w",)
 
 
-@rows(
-    ("said", "expected"),
-    [
-        ({"reads": ["path:~/x"]}, Footprint(reads=("path:/h/x",))),
-        ({"writes": ["path:~/x"]}, Footprint(writes=("path:/h/x",))),
-        ({"makes": ["path:~/x"]}, Footprint(makes=("path:/h/x",))),
-        ({"links": {"~/x": "/to"}}, Footprint(links=(("/h/x", "/to"),))),
-        ({"copies": {"/x": "~/from"}}, Footprint(copies=(("/x", "/h/from"),))),
-    ],
-)
+@rows(("said", "expected"), TABLES["below a home"])
 def test_each_name_below_a_home_is_replaced_alone(said, expected):
     [found], _ = footprints_of([("file.managed", {})], {"file": said}, homes=Homes((), lambda user: "/h"))
-    assert found == expected
+    assert found == Footprint.of(expected)
 
 
 def test_who_writes_our_home_changes_where_commands_run():
@@ -838,16 +733,6 @@ def test_a_check_waits_for_many_as_one():
     assert before == {(0, joined), (1, joined), (joined, 3), (joined, 4)}
 
 
-@pytest.mark.parametrize(
-    ("reads", "writes", "files"),
-    [
-        (("path:/a#x",), (), ("/a",)),
-        (("path:/a#x",), ("path:/b#y", "path:/b#z"), ("/a", "/b")),
-        (("path:/a#x", "path:/a"), (), ()),
-        (("path:/a#x",), ("path:/a",), ()),
-        ((), ("path:/a#x", "path:/b#y", "path:/b"), ("/a",)),
-        (("path:/a",), ("pkgdb#x",), ()),
-    ],
-)
-def test_a_file_counts_by_its_entries_if_nothing_touches_the_whole(reads, writes, files):
-    assert only_entries(Footprint(reads, writes)) == files
+@pytest.mark.parametrize(("touched", "files"), TABLES["files that count by their entries"])
+def test_a_file_counts_by_its_entries_if_nothing_touches_the_whole(touched, files):
+    assert list(only_entries(Footprint.of(touched))) == files
