@@ -27,20 +27,14 @@ def skipped(sls, conditions, **options):
 
 
 @pytest.mark.feature("F080")
-@pytest.mark.parametrize(
-    ("conditions", "comment"),
-    TABLES["conditions"],
-)
+@pytest.mark.parametrize(("conditions", "comment"), TABLES["conditions"])
 def test_conditions(sls, conditions, comment):
     assert skipped(sls, conditions) == comment
     assert skipped(sls, conditions, test=True) == comment
 
 
 @pytest.mark.feature("F081")
-@pytest.mark.parametrize(
-    ("condition", "comment"),
-    TABLES["conditions that call functions"],
-)
+@pytest.mark.parametrize(("condition", "comment"), TABLES["conditions that call functions"])
 def test_conditions_that_call_functions(sls, condition, comment):
     assert skipped(sls, condition) == comment
 

@@ -288,10 +288,7 @@ def test_every_row_has_every_key(tree, width):
 
 
 @pytest.mark.feature("F121", "F125", "B2")
-@pytest.mark.parametrize(
-    ("returned", "comment"),
-    TABLES["malformed returns"],
-)
+@pytest.mark.parametrize(("returned", "comment"), TABLES["malformed returns"])
 def test_malformed_returns(tree, returned, comment, width):
     tree.states["z.run"] = lambda name: returned
     tree.write({"a.sls": "a: z.run\nb: {x.run: [{require: [a]}]}\nc: x.run\n"})

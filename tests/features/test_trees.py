@@ -14,10 +14,7 @@ def matched(tree, top, **settings):
 
 
 @pytest.mark.feature("F030")
-@pytest.mark.parametrize(
-    "target",
-    TABLES["compound targets"],
-)
+@pytest.mark.parametrize("target", TABLES["compound targets"])
 def test_compound_targets(tree, target):
     assert matched(
         tree,
@@ -29,10 +26,7 @@ def test_compound_targets(tree, target):
 
 
 @pytest.mark.feature("F030")
-@pytest.mark.parametrize(
-    ("kind", "hit", "miss"),
-    TABLES["other matchers"],
-)
+@pytest.mark.parametrize(("kind", "hit", "miss"), TABLES["other matchers"])
 def test_other_matchers(tree, kind, hit, miss):
     top = f"base:\n  '{miss}': [{{match: {kind}}}, b]\n  '{hit}': [{{match: {kind}}}, a]\n"
     groups = {"group": "L@here", "other": "L@there"}
@@ -109,10 +103,7 @@ def test_includes_come_first_once_and_in_circles(tree):
 
 
 @pytest.mark.feature("F040", "F048")
-@pytest.mark.parametrize(
-    ("include", "message"),
-    TABLES["broken includes"],
-)
+@pytest.mark.parametrize(("include", "message"), TABLES["broken includes"])
 def test_broken_includes(sls, include, message):
     issues = sls(f"include: {include}\nb: x.run\n").errors()
     assert any(message in issue.message for issue in issues), [issue.message for issue in issues]
@@ -122,10 +113,7 @@ def test_broken_includes(sls, include, message):
 
 
 @pytest.mark.feature("F048")
-@pytest.mark.parametrize(
-    ("text", "message"),
-    TABLES["every verification error"],
-)
+@pytest.mark.parametrize(("text", "message"), TABLES["every verification error"])
 def test_every_verification_error(sls, text, message):
     issues = sls(f"{text}\n").errors()
     assert any(message in issue.message for issue in issues), [issue.message for issue in issues]
@@ -133,10 +121,7 @@ def test_every_verification_error(sls, text, message):
 
 
 @pytest.mark.feature("F049", "B6")
-@pytest.mark.parametrize(
-    ("text", "word"),
-    TABLES["what has no effect is warned of"],
-)
+@pytest.mark.parametrize(("text", "word"), TABLES["what has no effect is warned of"])
 def test_what_has_no_effect_is_warned_of(sls, text, word):
     tree = sls(f"{text}\n")
     warnings = tree.warnings()

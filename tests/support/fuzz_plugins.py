@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_sls import WORDS
+from fuzz_sls import WORDS, pick
 from hypothesis import strategies as st
 
 _HEAD = """
@@ -61,11 +61,11 @@ _FLAWS = WORDS["flaws"]
 def bodies(draw, row=False):
     """The body of a function."""
     kind = draw(st.integers(0, 9))
-    value = draw(st.sampled_from(VALUES))
+    value = pick(draw, VALUES)
     if kind < 2:
-        return f"raise {draw(st.sampled_from(_RAISED))}"
+        return f"raise {pick(draw, _RAISED)}"
     if kind < 6 and row:
-        return f"return row({draw(st.sampled_from(_KEYS))}={value})".replace("row(name=", "row(")
+        return f"return row({pick(draw, _KEYS)}={value})".replace("row(name=", "row(")
     if kind == 6:
         return f"yield {value}"
     if kind == 7 and row:
@@ -86,18 +86,18 @@ def plugin_files(draw):
         _function("here", draw(st.sampled_from(_SIGNATURES[:2]) | st.sampled_from(_SIGNATURES)), row=True)
     )
     for hook in draw(st.lists(st.sampled_from(sorted(_HOOKS)), max_size=3, unique=True)):
-        text += draw(_function(hook, draw(st.sampled_from((_HOOKS[hook], _HOOKS[hook], "")))))
+        text += draw(_function(hook, pick(draw, (_HOOKS[hook], _HOOKS[hook], ""))))
     if draw(st.integers(0, 4)) == 0:
         text += draw(_function("__virtual__", ""))
     if draw(st.integers(0, 9)) == 0:
         text += draw(_function("__init__", "opts"))
     if draw(st.integers(0, 4)) == 0:
-        text += draw(st.sampled_from(_FLAWS))
+        text += pick(draw, _FLAWS)
     files = {"salt/_states/odd.py": text}
     if draw(st.booleans()):
         files["salt/_modules/odd.py"] = _HEAD + draw(_function("value", "*args, **kwargs"))
     if draw(st.integers(0, 3)) == 0:
-        files["salt/_grains/odd.py"] = _HEAD + draw(_function("some", draw(st.sampled_from(("", "grains")))))
+        files["salt/_grains/odd.py"] = _HEAD + draw(_function("some", pick(draw, ("", "grains"))))
     if draw(st.integers(0, 5)) == 0:
         files["salt/_renderers/odd.py"] = _HEAD + draw(_function("render", "data, saltenv='base', sls='', **kwargs"))
         files["salt/other.sls"] = "#!odd\nx\n"
@@ -130,7 +130,7 @@ _SOUND = {
 @st.composite
 def hook_files(draw):
     """A state module with hooks, one of which does anything, and a tree that has each of them called."""
-    odd_one = draw(st.sampled_from(sorted(_HOOKS)))
+    odd_one = pick(draw, sorted(_HOOKS))
     text = _HEAD + _CALLED
     for hook in dict.fromkeys((odd_one, *draw(st.lists(st.sampled_from(sorted(_HOOKS)), max_size=3)))):
         if hook == odd_one:

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from fuzz_process import OUTSIDE
+from fuzz_sls import pick, typed
 from hypothesis import strategies as st
 
 TREE = {
@@ -131,15 +132,11 @@ def changed(draw, text):
         inner, key = {"": data}, ""
         while isinstance(inner[key], (dict, list)) and inner[key] and draw(st.integers(0, 5)):
             inner = inner[key]
-            key = (
-                draw(st.sampled_from(sorted(inner)))
-                if isinstance(inner, dict)
-                else draw(st.integers(0, len(inner) - 1))
-            )
+            key = pick(draw, sorted(inner)) if isinstance(inner, dict) else draw(st.integers(0, len(inner) - 1))
         if key == "":
             continue
         if draw(st.integers(0, 3)):
-            inner[key] = copy.deepcopy(draw(st.sampled_from(VALUES)))
+            inner[key] = copy.deepcopy(pick(draw, VALUES))
         else:
             del inner[key]
     return json.dumps(data).encode()
@@ -154,24 +151,7 @@ def _torn_lines(draw, log):
     return b"\n".join(lines)
 
 
-_READERS = (
-    ("runs", "list"),
-    ("runs", "list", "--out", "json"),
-    ("runs", "show"),
-    ("runs", "show", "--out", "yaml"),
-    ("runs", "prune", "--keep-runs", "1"),
-    ("replay",),
-    ("replay", "--out", "json"),
-    ("replay", "--out", "jsonl"),
-    ("replay", "--junit", "j.xml"),
-    ("replay", "--report", "r.html", "--profile", "--explain"),
-    ("what-if",),
-    ("apply", "--resume", *ROOTS),
-    ("apply", "--resume", "--force", *ROOTS),
-    ("apply", "--only-failed", *ROOTS),
-    ("apply", "main", "--journal", "required", *ROOTS),
-    ("apply", "main", *ROOTS),
-)
+_READERS = typed("commands about journals")
 
 
 @st.composite
@@ -197,9 +177,9 @@ def journals(draw):
             st.sampled_from(({"fifo": 1}, {"folder": 1}, {"link": "/dev/zero"}, {"link": "gone"}, "", "\x00" * 40))
         )
         files[f"{STATE}/{name}"] = odd
-    words = draw(st.sampled_from(_READERS))
+    words = pick(draw, _READERS)
     if draw(st.integers(0, 4)) == 0 and words[:2] in (("runs", "show"), ("replay",), ("what-if",)):
-        words = (*words, draw(st.sampled_from(("0", "x", "", "00", "0011223344556677"))))
+        words = (*words, pick(draw, ("0", "x", "", "00", "0011223344556677")))
     return {"files": files, "words": list(words)}
 
 
@@ -213,15 +193,8 @@ def plans(draw):
     }
     for name in ("p", "q"):
         files[name] = as_file(draw(torn(kept["plan"]) | changed(kept["plan"]) | changed(kept["plan"])))
-    readers = (
-        ("apply", "--plan", "p", *ROOTS),
-        ("apply", "--plan", "p", "--test", *ROOTS),
-        ("show", "diff", "p", *ROOTS),
-        ("show", "diff", "p", "q"),
-        ("show", "diff", "p", "q", "--out", "json"),
-        ("show", "diff", "p", "q", "--out", "mermaid"),
-    )
-    return {"files": files, "words": list(draw(st.sampled_from(readers)))}
+    readers = typed("commands about plans")
+    return {"files": files, "words": list(pick(draw, readers))}
 
 
 OUTWARD = (
@@ -251,14 +224,14 @@ def _aimed(draw, data, selecting):
     """Return JSON data in which words name what lies outside of the roots: in ``selecting``, and anywhere else."""
     for name in draw(st.lists(st.sampled_from(_SELECTION), max_size=2)):
         selection = data.setdefault(selecting, {})
-        outward = draw(st.sampled_from(OUTWARD))
+        outward = pick(draw, OUTWARD)
         selection[name] = outward if name in ("file", "saltenv") else [outward]
     for _ in range(draw(st.integers(0, 2))):
-        *above, last = draw(st.sampled_from([*places(data)]))
+        *above, last = pick(draw, [*places(data)])
         inner = data
         for key in above:
             inner = inner[key]
-        inner[last] = draw(st.sampled_from(OUTWARD))
+        inner[last] = pick(draw, OUTWARD)
     return json.dumps(data, separators=(",", ":")).encode()
 
 
@@ -271,23 +244,18 @@ def outward(draw):
     kept = records()
     files = {**TREE, "salt/keep.sls": "include: [main]\n", f"{STATE}/plan.key": as_file(kept["key"])}
     files["salt/__env__/main.sls"] = "a: test.nop\n"
-    roots = draw(st.sampled_from((ROOTS, ("--file-root", "salt", "--file-root", "__env__=salt/__env__", *ROOTS[2:]))))
+    roots = pick(draw, (ROOTS, ("--file-root", "salt", "--file-root", "__env__=salt/__env__", *ROOTS[2:])))
     if draw(st.booleans()):
         files["p"] = as_file(_aimed(draw, json.loads(kept["plan"]), "selection"))
-        words = draw(st.sampled_from((("apply", "--plan", "p"), ("plan", "--plan", "p"), ("show", "diff", "p"))))
+        words = pick(draw, (("apply", "--plan", "p"), ("plan", "--plan", "p"), ("show", "diff", "p")))
         return {"files": files, "words": [*words, *roots]}
     header, *lines = kept["log"].split(b"\n")
     header = _aimed(draw, json.loads(header), "about")
     plan = _aimed(draw, json.loads(kept["kept"]), "selection") if draw(st.booleans()) else kept["kept"]
     files[f"{_JOURNAL}/{_KILLED}.log"] = as_file(b"\n".join((header, *lines)))
     files[f"{_JOURNAL}/{_KILLED}.plan"] = as_file(plan)
-    readers = (
-        ("apply", "--resume"),
-        ("apply", "--resume", "--force"),
-        ("apply", "--only-failed"),
-        ("show", "diff", "run:latest"),
-    )
-    return {"files": files, "words": [*draw(st.sampled_from(readers)), *roots]}
+    readers = typed("commands about outward plans and journals")
+    return {"files": files, "words": [*pick(draw, readers), *roots]}
 
 
 @st.composite
@@ -295,18 +263,8 @@ def footprints(draw):
     """A spoiled table of what states were seen to touch."""
     kept = records()["footprints"]
     files = {**TREE, f"{STATE}/footprints.json": as_file(draw(changed(kept) | changed(kept) | torn(kept)))}
-    readers = (
-        ("footprints", "show"),
-        ("footprints", "show", "make", "--out", "json"),
-        ("footprints", "export"),
-        ("footprints", "export", "--out", "json"),
-        ("apply", "main", *ROOTS),
-        ("apply", "main", "--test", *ROOTS),
-        ("check", "main", *ROOTS),
-        ("show", "graph", "main", *ROOTS),
-        ("lint", "main", *ROOTS),
-    )
-    return {"files": files, "words": list(draw(st.sampled_from(readers)))}
+    readers = typed("commands about footprints")
+    return {"files": files, "words": list(pick(draw, readers))}
 
 
 @st.composite
@@ -325,7 +283,7 @@ def journal_parts(draw):
         f"{_JOURNAL}/{_ENDED}.ended": as_file(b"".join(line + b"\n" for line in lines)),
         f"{_JOURNAL}/{_ENDED}.plan": as_file(plan),
     }
-    words = [*draw(st.sampled_from(_READERS))]
+    words = [*pick(draw, _READERS)]
     if "apply" in words and draw(st.booleans()):
         files[f"{STATE}/plan.key"] = as_file(records()["key"])
     return {"files": files, "words": words}

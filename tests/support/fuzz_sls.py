@@ -20,14 +20,25 @@ _GOOD = WORDS["values"]
 odd_scalars = st.sampled_from(ODD)
 
 
+def typed(name):
+    """Return the command lines of a name, each a tuple of words; ``@`` in them stands for the usual roots."""
+    roots = "--file-root salt --pillar-root pillar"
+    return [tuple(line.replace("@", roots).split()) for line in WORDS[name]]
+
+
+def pick(draw, values):
+    """Draw one of some values."""
+    return draw(st.sampled_from(values))
+
+
 @st.composite
 def values(draw, name=""):
     """The YAML of one argument: a good one for its name, a plain one, or an odd one."""
     kind = draw(st.integers(0, 15))
     if kind < 11 and name in _GOOD:
-        return draw(st.sampled_from(_GOOD[name]))
+        return pick(draw, _GOOD[name])
     if kind < 15:
-        return draw(st.sampled_from(("x", "1", "true", "[x, y]", "{x: y}", "'a b'")))
+        return pick(draw, ("x", "1", "true", "[x, y]", "{x: y}", "'a b'"))
     return draw(odd_scalars)
 
 
@@ -35,11 +46,11 @@ def values(draw, name=""):
 def references(draw, ids=IDS):
     """The YAML of a requisite's members."""
     kind = draw(st.integers(0, 15))
-    target = draw(st.sampled_from(ids))
+    target = pick(draw, ids)
     if kind < 12:
-        return draw(st.sampled_from((f"test: '{target}'", f"'{target}'", f"id: '{target}'")))
+        return pick(draw, (f"test: '{target}'", f"'{target}'", f"id: '{target}'"))
     if kind < 14:
-        return f"sls: {draw(st.sampled_from((*SLS, '*', 'w*')))}"
+        return f"sls: {pick(draw, (*SLS, '*', 'w*'))}"
     if kind < 15:
         return f"test: {draw(odd_scalars)}"
     return draw(odd_scalars)
@@ -57,10 +68,10 @@ def states(draw, id, ids=IDS):
         lines.append(f"  {function}:")
         for _ in range(draw(st.integers(0, 4))):
             if draw(st.booleans()):
-                name = draw(st.sampled_from(_NAMES))
+                name = pick(draw, _NAMES)
                 lines.append(f"    - {name}: {draw(values(name))}")
             else:
-                lines.append(f"    - {draw(st.sampled_from(KINDS))}:")
+                lines.append(f"    - {pick(draw, KINDS)}:")
                 lines += [f"      - {draw(references(ids))}" for _ in range(draw(st.integers(0, 3)))]
     return lines
 
@@ -72,9 +83,9 @@ _FILTERS = WORDS["filters"]
 @st.composite
 def expressions(draw):
     """A Jinja expression, with filters."""
-    text = draw(st.sampled_from(_EXPRESSIONS))
+    text = pick(draw, _EXPRESSIONS)
     for _ in range(draw(st.integers(0, 3))):
-        text = f"({text})|{draw(st.sampled_from(_FILTERS))}"
+        text = f"({text})|{pick(draw, _FILTERS)}"
     return text
 
 
@@ -85,7 +96,7 @@ def templates(draw, lines):
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, len(lines)))
         text = draw(expressions())
-        name = draw(st.sampled_from((*SLS, "map.jinja", "gone.jinja", "../x", "/etc/passwd", "")))
+        name = pick(draw, (*SLS, "map.jinja", "gone.jinja", "../x", "/etc/passwd", ""))
         kind = draw(st.integers(0, 15))
         if kind < 3:
             lines.insert(at, f"{{% set x = {text} %}}")
@@ -101,7 +112,7 @@ def templates(draw, lines):
             )
             lines = [*lines[:at], start, *lines[at:], end]
         elif kind == 8:
-            call = draw(st.sampled_from(("", "{{ m(3) }}", "{{ m() }}", "{% call m(2) %}{% endcall %}")))
+            call = pick(draw, ("", "{{ m(3) }}", "{{ m() }}", "{% call m(2) %}{% endcall %}"))
             inner = draw(
                 st.sampled_from(("{{ x }}", "{{ m(x) }}", "{% if x > 0 %}{{ m(x - 1) }}{{ m(x - 1) }}{% endif %}"))
             )
@@ -110,25 +121,18 @@ def templates(draw, lines):
             how = draw(
                 st.sampled_from(("include '{}'", "import '{}' as m", "from '{}' import m with context", "extends '{}'"))
             )
-            lines.insert(at, "{% " + how.format(draw(st.sampled_from((f"{name}.sls", name)))) + " %}")
+            lines.insert(at, "{% " + how.format(pick(draw, (f"{name}.sls", name))) + " %}")
         elif kind == 10:
-            how = draw(st.sampled_from(("import_yaml", "import_json", "import_text", "load_yaml")))
+            how = pick(draw, ("import_yaml", "import_json", "import_text", "load_yaml"))
             end = "{% endload %}" if how == "load_yaml" else ""
             what = "as x" if end else f"'{name}.sls' as x"
             lines = [f"{{% {how} {what} %}}", *lines, end]
         elif kind == 11:
-            lines.insert(
-                at, draw(st.sampled_from(("{%", "%}", "{{", "}}", "{#", "{% endfor %}", "{% else %}", "{% nope %}")))
-            )
+            lines.insert(at, pick(draw, ("{%", "%}", "{{", "}}", "{#", "{% endfor %}", "{% else %}", "{% nope %}")))
         elif kind == 12:
-            lines.insert(
-                at,
-                draw(st.sampled_from(("{% do x %}", "{% break %}", "{% continue %}", "{% block b %}{% endblock %}"))),
-            )
+            lines.insert(at, pick(draw, ("{% do x %}", "{% break %}", "{% continue %}", "{% block b %}{% endblock %}")))
         elif kind == 13:
-            lines.insert(
-                0, "#jinja2: " + draw(st.sampled_from(("trim_blocks: True", "x: [", "", "line_statement_prefix: '%'")))
-            )
+            lines.insert(0, "#jinja2: " + pick(draw, ("trim_blocks: True", "x: [", "", "line_statement_prefix: '%'")))
     return lines
 
 
@@ -142,7 +146,7 @@ def spoiled(draw, text):
         at = draw(st.integers(0, max(0, min(len(text), 3000))))
         kind = draw(st.integers(0, 7))
         if kind < 3:
-            text = text[:at] + draw(st.sampled_from(_ERRANT)) + text[at:]
+            text = text[:at] + pick(draw, _ERRANT) + text[at:]
         elif kind == 3:
             text = text[:at] + text[at + draw(st.integers(1, 20)) :]
         elif kind == 4:
@@ -154,7 +158,7 @@ def spoiled(draw, text):
                 lines.insert(draw(st.integers(0, len(lines))), lines[at])
                 text = "".join(lines)
         elif kind == 6:
-            text = text.replace("\n", draw(st.sampled_from(("\r\n", "\r", "\n\n", "\n ", "\n\t"))))
+            text = text.replace("\n", pick(draw, ("\r\n", "\r", "\n\n", "\n ", "\n\t")))
         else:
             text = (
                 draw(
@@ -179,7 +183,7 @@ def sls_files(draw):
         shown = f"'{name}'" if draw(st.integers(0, 30)) else draw(odd_scalars)
         lines += draw(states(shown, ids))
     if draw(st.integers(0, 4)) == 0:
-        lines += ["extend:", *(f"  {line}" for line in draw(states(f"'{draw(st.sampled_from(IDS))}'")))]
+        lines += ["extend:", *(f"  {line}" for line in draw(states(f"'{pick(draw, IDS)}'")))]
     if draw(st.integers(0, 6)) == 0:
         lines += ["exclude:", f"  - {draw(st.sampled_from(('id: a', 'sls: web', 'a', 'sls: w*')) | odd_scalars)}"]
     if draw(st.booleans()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_plugins import hook_files, plugin_files
 from fuzz_records import footprints, journal_parts, journals, outward, plans
-from fuzz_sls import IDS, SLS, WORDS, expressions, odd_scalars, sls_files, spoiled, values
+from fuzz_sls import IDS, SLS, WORDS, expressions, odd_scalars, pick, sls_files, spoiled, typed, values
 from hypothesis import strategies as st
 
 ROOTS = ("--file-root", "salt", "--pillar-root", "pillar")
@@ -21,11 +21,11 @@ def case(files, words, **more):
 @st.composite
 def looks(draw, *sls):
     """A command line that only looks at the tree."""
-    words = [*draw(st.sampled_from(_LOOKS)), *ROOTS]
+    words = [*pick(draw, _LOOKS), *ROOTS]
     if words[0] == "explain" or words[:2] == ["show", "sls"] or draw(st.integers(0, 2)):
         words += sls or ["main"]
     if draw(st.integers(0, 3)) == 0 and words[1] != "top":
-        words += draw(st.sampled_from(_OPTIONS))
+        words += pick(draw, _OPTIONS)
     return words
 
 
@@ -104,9 +104,7 @@ _KEPT = WORDS["settings"]
 @st.composite
 def configurations(draw):
     """Configuration files with options of wrong types, and the environment."""
-    lines = [
-        f"{draw(st.sampled_from((*_settings(), *_KEPT)))}: {draw(values())}" for _ in range(draw(st.integers(1, 3)))
-    ]
+    lines = [f"{pick(draw, (*_settings(), *_KEPT))}: {draw(values())}" for _ in range(draw(st.integers(1, 3)))]
     if draw(st.integers(0, 4)) == 0:
         lines.append(
             "default_include: " + draw(st.sampled_from(("'*.conf'", "minion.d/*", "config", "'['", "..")) | odd_scalars)
@@ -119,14 +117,14 @@ def configurations(draw):
         "pillar/top.sls": "base: {'*': [main]}\n",
         "pillar/main.sls": "a: 1\n",
     }
-    words = [*draw(st.sampled_from(_LOOKS)), *(ROOTS if draw(st.booleans()) else ROOTS[:2]), "--config", "config"]
+    words = [*pick(draw, _LOOKS), *(ROOTS if draw(st.booleans()) else ROOTS[:2]), "--config", "config"]
     if words[0] == "explain" or words[:2] == ["show", "sls"]:
         words += ["main"]
     environ = {}
     if draw(st.integers(0, 3)) == 0:
         value = draw(values())
         if "\0" not in value:
-            environ[f"ASYNCSTATE_{draw(st.sampled_from(_settings())).upper()}"] = value
+            environ[f"ASYNCSTATE_{pick(draw, _settings()).upper()}"] = value
     return case(files, words, environ=environ)
 
 
@@ -137,16 +135,16 @@ _PIPES = WORDS["pipes"]
 @st.composite
 def renderers(draw):
     """Files in other languages than YAML, and odd pipes."""
-    pipe = draw(st.sampled_from(_PIPES))
+    pipe = pick(draw, _PIPES)
     if "py" in pipe and "objects" not in pipe:
-        text = f"def run():\n    return {draw(st.sampled_from(_PYTHON))}\n"
+        text = f"def run():\n    return {pick(draw, _PYTHON)}\n"
     elif pipe == "pyobjects":
-        line = draw(st.sampled_from((*WORDS["texts of pyobjects"], "Test.nop(" * 50)))
+        line = pick(draw, (*WORDS["texts of pyobjects"], "Test.nop(" * 50))
         text = f"#!pyobjects\n{line}\n"
     elif "json" in pipe:
-        text = draw(st.sampled_from((*WORDS["texts of json"], "[" * 100000, "1" * 5000)))
+        text = pick(draw, (*WORDS["texts of json"], "[" * 100000, "1" * 5000))
     elif "toml" in pipe:
-        text = draw(st.sampled_from((*WORDS["texts of toml"], "a = [" * 2000, "a." * 3000 + "b = 1\n")))
+        text = pick(draw, (*WORDS["texts of toml"], "a = [" * 2000, "a." * 3000 + "b = 1\n"))
     else:
         text = draw(sls_files())
     text = draw(spoiled(f"#!{pipe}\n{text}"))
@@ -189,9 +187,9 @@ def special_files(draw):
             for name, content in usual.items()
             if not isinstance(content, str) or name == role
         ):
-            usual[role] = draw(st.sampled_from(_SPECIAL))
+            usual[role] = pick(draw, _SPECIAL)
     words = draw(looks())
-    words += draw(st.sampled_from(((), ("--config", "config"), ("--grains", "grains.yaml"))))
+    words += pick(draw, ((), ("--config", "config"), ("--grains", "grains.yaml")))
     if words[0] == "apply" and draw(st.booleans()):
         words = ["apply", "--file", "one.sls", "--test", *ROOTS]
     return case(usual, words)
@@ -251,11 +249,11 @@ _FIRST = {
 @st.composite
 def command_lines(draw):
     """Any option of any command with any value; what would run is a dry run."""
-    words = draw(st.sampled_from(sorted(_COMMANDS)))
+    words = pick(draw, sorted(_COMMANDS))
     options = _COMMANDS[words]
     line = list(words)
     if words[0] in _FIRST:
-        line.append(draw(st.sampled_from(_FIRST[words[0]])))
+        line.append(pick(draw, _FIRST[words[0]]))
     if draw(st.integers(0, 5)):
         line += [
             word
@@ -264,19 +262,15 @@ def command_lines(draw):
             for word in (name, word)
         ]
     for _ in range(draw(st.integers(0, 4))):
-        name, takes = draw(st.sampled_from(options))
+        name, takes = pick(draw, options)
         line.append(name)
         if takes and name in _WRITING:
-            line.append(draw(st.sampled_from(("out", "folder", "fifo", "gone/x", "", "a\nb", "\udcff", "x" * 300))))
+            line.append(pick(draw, ("out", "folder", "fifo", "gone/x", "", "a\nb", "\udcff", "x" * 300)))
         elif takes and draw(st.integers(0, 9)):
-            line.append(draw(st.sampled_from(_ODD_WORDS)))
+            line.append(pick(draw, _ODD_WORDS))
     line += draw(st.lists(st.sampled_from(("main", *_ODD_WORDS)), max_size=2))
     if words[0] in ("apply", "single"):
-        line = [
-            words[0],
-            draw(st.sampled_from(("--test", "--mock"))),
-            *(word for word in line[1:] if word != "--no-test"),
-        ]
+        line = [words[0], pick(draw, ("--test", "--mock")), *(word for word in line[1:] if word != "--no-test")]
         line = [word for word in line if not word.startswith("test=")]
     if words[0] == "salt-call":
         line.append("test=True")
@@ -293,7 +287,7 @@ def plugins(draw):
     for name in draw(st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=3, unique=True)):
         lines += [
             f"'{name}':",
-            f"  odd.{draw(st.sampled_from(('here', 'here', 'gone', 'mod_watch', '_x')))}:",
+            f"  odd.{pick(draw, ('here', 'here', 'gone', 'mod_watch', '_x'))}:",
             f"    - x: {draw(values())}",
         ]
         for kind in draw(
@@ -303,53 +297,17 @@ def plugins(draw):
                 unique=True,
             )
         ):
-            lines.append(f"    - {kind}: [{{odd: '{draw(st.sampled_from(IDS[:4]))}'}}]")
-        extra = (
-            "aggregate: true",
-            "onlyif: [{fun: odd.value}]",
-            "x: '__slot__:salt:odd.value().a'",
-            "retry: {attempts: 2, interval: 0}",
-            "reload_grains: true",
-            "check_cmd: ['true']",
-            "timeout: 3",
-            "fire_event: true",
-            "no_log: true",
-        )
-        lines += [f"    - {word}" for word in draw(st.lists(st.sampled_from(extra), max_size=2))]
+            lines.append(f"    - {kind}: [{{odd: '{pick(draw, IDS[:4])}'}}]")
+        lines += [f"    - {word}" for word in draw(st.lists(st.sampled_from(WORDS["more arguments"]), max_size=2))]
     lines += ["last:", "  test.succeed_with_changes: [{order: last}]"]
     files["salt/main.sls"] = "\n".join(lines) + "\n"
     if draw(st.integers(0, 4)) == 0:
         files["salt/main.sls"] = "{{ salt['odd.value']() }}\n" + files["salt/main.sls"]
-    words = [
-        *draw(
-            st.sampled_from(
-                (
-                    ("apply",),
-                    ("apply", "-j", "8", "--out", "json"),
-                    ("apply", "--test"),
-                    ("apply", "--out", "jsonl"),
-                    ("apply", "--out", "yaml"),
-                    ("apply", "--junit", "j.xml", "--progress", "plain"),
-                    *_LOOKS,
-                )
-            )
-        ),
-        *ROOTS,
-    ]
+    words = [*pick(draw, [*typed("commands that apply plugins"), *_LOOKS]), *ROOTS]
     if words[0] == "explain" or words[:2] == ["show", "sls"]:
         words += ["main"]
     if draw(st.integers(0, 9)) == 0:
-        words = draw(
-            st.sampled_from(
-                (
-                    ["call", "odd.value"],
-                    ["call", "odd.value", "--out", "json"],
-                    ["doc", "odd"],
-                    ["doc", "odd", "--kind", "states"],
-                    ["smi", "list"],
-                )
-            )
-        ) + list(ROOTS[:2])
+        words = [*pick(draw, typed("commands that ask plugins")), *ROOTS[:2]]
     return case(files, words)
 
 
@@ -359,7 +317,7 @@ def observers(draw):
     from fuzz_calls import DEEDS
 
     deeds = draw(st.lists(st.sampled_from(sorted(DEEDS)), min_size=1, max_size=3))
-    return case(dict(_PLAIN_TREE), [draw(st.sampled_from(("1", "4"))), *deeds], call="observe")
+    return case(dict(_PLAIN_TREE), [pick(draw, ("1", "4")), *deeds], call="observe")
 
 
 @st.composite
@@ -368,47 +326,22 @@ def consumers(draw):
     from fuzz_calls import USES
 
     uses = draw(st.lists(st.sampled_from(sorted(USES)), min_size=1, max_size=4))
-    return case(dict(_PLAIN_TREE), [draw(st.sampled_from(("1", "4"))), *uses], call="consume")
+    return case(dict(_PLAIN_TREE), [pick(draw, ("1", "4")), *uses], call="consume")
 
 
 @st.composite
 def hooks(draw):
     """State modules one of whose hooks returns or raises anything, in a tree that calls every hook."""
     files = {**_PLAIN_TREE, **draw(hook_files())}
-    words = draw(
-        st.sampled_from(
-            (
-                ("apply", "-j", "1"),
-                ("apply", "-j", "8", "--out", "json"),
-                ("apply", "--test"),
-                ("apply", "--report", "r.html", "--profile", "--explain"),
-                ("check",),
-                ("show", "graph"),
-                ("show", "aggregate"),
-                ("show", "impact"),
-                ("lint",),
-                ("explain", "b0"),
-            )
-        )
-    )
+    words = pick(draw, typed("commands that call hooks"))
     return case(files, [*words, *ROOTS, *(["main"] if words[0] == "explain" else [])])
 
 
 FAMILIES = {
-    "trees": trees,
-    "tops": tops,
-    "configurations": configurations,
-    "renderers": renderers,
-    "special_files": special_files,
-    "command_lines": command_lines,
-    "plugins": plugins,
-    "hooks": hooks,
-    "observers": observers,
-    "consumers": consumers,
-    "journals": journals,
-    "journal_parts": journal_parts,
-    "plans": plans,
-    "footprints": footprints,
-    "outward": outward,
-}
+    each.__name__: each
+    for each in (
+        trees, tops, configurations, renderers, special_files, command_lines, plugins, hooks, observers, consumers,
+        journals, journal_parts, plans, footprints, outward,
+    )
+}  # fmt: skip
 """Strategies for cases, by the name of what they are about."""
