@@ -67,129 +67,79 @@ def read(text):
     return eval(text, dict(NAMES))
 
 
-def yaml_value(salt, text):
-    return written(salt.yaml(f"a: {text}")["a"])
-
-
-def yaml_error(salt, text):
-    salt.yaml(text)
-
-
-def template(salt, text):
-    return salt.jinja(text)
-
-
-def template_filter(salt, text):
+def _filtered(salt, text):
     name, value, args, kwargs = read(text)
     answer = salt.filters[name](value, *args, **kwargs)
     return written(list(answer) if type(answer).__name__ in ("generator", "dict_items") else answer)
 
 
-def default(salt, option):
-    return written(salt.defaults[option])
-
-
-def server_id(salt, name):
-    return salt.server_id(name)
-
-
-def level(_, name):
-    return logging.getLevelName(name.upper())
-
-
-def date(_, text):
+def _date(_, text):
     """Return the moment that a text means to the library through which Salt reads dates, at the moment `NOW`."""
     import timelib
 
     return str(timelib.strtodatetime(text.encode(), now=int(NOW.timestamp())))
 
 
-def nested(salt, text):
-    return salt.nested(read(text))
-
-
-def highstate(salt, text):
-    """Return the lines of a row with some options."""
-    return salt.highstate(*read(text))
-
-
-def low(salt, text):
-    """Return the low chunks, or the messages, of an SLS."""
-    return salt.of_tree({"s.sls": text}, "state.show_low_sls", "s")
-
-
-def high(salt, text):
-    """Return the high data of ``s`` in a tree."""
-    return salt.of_tree(json.loads(text), "state.show_sls", "s")
-
-
-def aggregate(salt, option):
+def _aggregated(salt, option):
     """Return the comments of two states that may be one call with a value of ``state_aggregate``."""
     salt.opts |= {"states_dirs": [str(ANSWERS.parent / "salt_3008" / "_states")], "state_aggregate": json.loads(option)}
     answer = salt.of_tree({"s.sls": "a: grouped.told\nb: grouped.told\n"}, "state.apply", "s")
     return [row["comment"] for row in answer.values()]
 
 
-def row(salt, text):
+def _row(salt, text):
     """Return the comment of the only row of a dry run of an SLS."""
     answer = salt.of_tree({"s.sls": text}, "state.apply", "s", test=True)
     return answer if isinstance(answer, list) else next(iter(answer.values()))["comment"]
 
 
-def tags(salt, files):
-    """Return the tags of the rows of ``s`` in a tree."""
-    return list(salt.of_tree(json.loads(files), "state.apply", "s", test=True))
-
-
-def top(salt, text):
-    return salt.of_tree({"top.sls": text, "x.sls": "x: test.nop"}, "state.show_highstate")
-
-
-def roster(salt, question):
-    """Return the hosts of a roster with some ``roster_defaults``."""
-    return salt.hosts(*json.loads(question))
-
-
-def pillar(salt, text):
-    return salt.pillar_errors({"top.sls": "base: {'*': [a]}", "a.sls": text, "b.sls": "x: 1"})
-
-
-def target(salt, text):
+def _meant(salt, text, grains, groups):
     """Return the hosts of `ROLES` that fit a kind of target and its text, each asked as a minion."""
     kind, wanted = json.loads(text)
-    return sorted(host for host in ROLES if salt.matches(kind, wanted, host, {}, NODEGROUPS))
+    return sorted(host for host in ROLES if salt.matches(kind, wanted, host, grains, groups))
 
 
-def match(salt, text):
-    """Return the same with the nodegroups `GROUPS`, for hosts with the grains `MACHINE` and the pillar `PILLAR`."""
-    kind, wanted = json.loads(text)
-    return sorted(host for host in ROLES if salt.matches(kind, wanted, host, MACHINE, GROUPS))
-
-
-def loading(salt, text):
-    """Return why there is no such function in state modules with these texts, null where there is one."""
-    texts, names = json.loads(text)
-    return salt.missing(texts, names)
-
-
-def cron(salt, text):
+def _cron(salt, text):
     """Return the essence of a dry run and two runs of a state on the table of a user, and the table afterwards."""
     user, table, function, arguments = json.loads(text)
     return salt.with_crontab(user, table, lambda: salt.single(f"cron.{function}", {"user": user, **arguments}))
 
 
-def stateful(salt, command):
+def _stateful(salt, command):
     """Return the essence of a run of a command that reports its outcome itself; the process number is left out."""
     result, comment, changes = salt.single("cmd.run", {"name": command, "stateful": True})[1]
     return [result, comment, {key: value for key, value in changes.items() if key != "pid"}]
 
 
 ASKED = {
-    each.__name__: each
-    for each in (
-        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match, roster, loading, cron, stateful,
-    )
-}  # fmt: skip
+    "yaml_value": lambda salt, text: written(salt.yaml(f"a: {text}")["a"]),
+    "yaml_error": lambda salt, text: (salt.yaml(text), None)[1],
+    "template": lambda salt, text: salt.jinja(text),
+    "template_filter": _filtered,
+    "default": lambda salt, option: written(salt.defaults[option]),
+    "server_id": lambda salt, name: salt.server_id(name),
+    "level": lambda _, name: logging.getLevelName(name.upper()),
+    "date": _date,
+    "nested": lambda salt, text: salt.nested(read(text)),
+    # the lines of a row with some options
+    "highstate": lambda salt, text: salt.highstate(*read(text)),
+    # the low chunks, or the messages, of an SLS; the high data, and the tags of the rows, of `s` in a tree
+    "low": lambda salt, text: salt.of_tree({"s.sls": text}, "state.show_low_sls", "s"),
+    "high": lambda salt, files: salt.of_tree(json.loads(files), "state.show_sls", "s"),
+    "tags": lambda salt, files: list(salt.of_tree(json.loads(files), "state.apply", "s", test=True)),
+    "aggregate": _aggregated,
+    "row": _row,
+    "top": lambda salt, text: salt.of_tree({"top.sls": text, "x.sls": "x: test.nop"}, "state.show_highstate"),
+    "pillar": lambda salt, text: salt.pillar_errors({"top.sls": "base: {'*': [a]}", "a.sls": text, "b.sls": "x: 1"}),
+    "target": lambda salt, text: _meant(salt, text, {}, NODEGROUPS),
+    "match": lambda salt, text: _meant(salt, text, MACHINE, GROUPS),
+    # the hosts of a roster with some `roster_defaults`
+    "roster": lambda salt, question: salt.hosts(*json.loads(question)),
+    # why there is no such function in state modules with these texts, null where there is one
+    "loading": lambda salt, text: salt.missing(*json.loads(text)),
+    "cron": _cron,
+    "stateful": _stateful,
+}
 
 
 class Salt:
