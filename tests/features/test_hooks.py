@@ -3,9 +3,6 @@
 import re
 
 import pytest
-from tables import beside
-
-TABLES = beside(__file__)
 
 
 def row(name, result=True, changes=None, comment="", **more):
@@ -31,26 +28,6 @@ def test_mod_watch(sls, parallel, width):
     assert given["flavour"] == "f"
     assert given["sfun"] == "run"
     assert [low["__id__"] for low in given["__reqs__"]["watch"]] == ["t"]
-
-
-@pytest.mark.feature("F100", "B2")
-def test_mod_watch_gets_only_what_it_takes(tree):
-    tree.states |= {
-        "z.run": lambda name, flavour=None: row(name),
-        "z.mod_watch": lambda name, reload=False: row(name, comment=f"reload={reload}"),
-    }
-    tree.write({"a.sls": "w: {z.run: [{watch: [t]}, {flavour: f}]}\nt: {x.run: [{changes: {a: 1}}]}\n"})
-    assert tree.rows()["w"]["comment"] == "reload=False"
-
-
-@pytest.mark.feature("F100")
-def test_a_listener_of_a_module_without_mod_watch_is_no_misspelling(tree):
-    tree.states |= {"y.nowatch": row}
-    tree.write({"a.sls": "l: {y.run: [{listen: [t]}]}\nt: {y.run: [{changes: {a: 1}}]}\nm: y.runn\n"})
-    rows = tree.report().rows
-    assert "'y.mod_watch' is not available" in rows["y_|-listener_l_|-l_|-mod_watch"]["comment"]
-    assert "warnings" not in rows["y_|-listener_l_|-l_|-mod_watch"]
-    assert rows["y_|-m_|-m_|-runn"]["warnings"] == ["Did you mean 'y.run'?"]
 
 
 # --- mod_init
@@ -216,46 +193,6 @@ def test_a_type_error_in_mod_aggregate_is_a_notice(packages):
     assert "a:a" in report.notices[0]
 
 
-# --- modules that check for themselves
-
-
-@pytest.mark.feature("F108")
-def test_mod_run_check(tree):
-    tree.states |= {
-        "z.run": lambda name, **kwargs: row(name, comment="itself"),
-        "z.mod_run_check": lambda *args, **kwargs: row("x"),
-    }
-    tree.write({"a.sls": "a: {z.run: [{onlyif: 'false'}]}\n"})
-    assert tree.rows().comments == {"a": "itself"}
-
-
-@pytest.mark.feature("F108")
-def test_mod_run_check_cmd(tree):
-    checks = {"z.mod_run_check_cmd": lambda *args, **kwargs: True}
-    tree.states |= {
-        "z.own": lambda name, check_cmd=None: row(name, comment=check_cmd),
-        "z.no": lambda name: row(name, comment="none"),
-        **checks,
-    }
-    tree.write({"a.sls": "a: {z.own: [{check_cmd: 'false'}]}\nb: {z.no: [{check_cmd: 'false'}]}\n"})
-    rows = tree.rows()
-    assert rows.comments == {"a": "false", "b": "check_cmd determined the state failed"}
-
-
-# --- test mode
-
-
-@pytest.mark.feature("F110", "F132")
-def test_the_test_of_a_prereq_is_seen_by_nobody_else(sls):
-    tree = sls(
-        "a: {x.run: [{prereq: [b]}]}\nb: {x.run: [{sleep: 0.03}, {predicted: [null, {a: 1}]}]}\n"
-        + "".join(f"s{n}: {{x.run: [{{sleep: 0.0{n}}}, {{predicted: [false, {{}}]}}]}}\n" for n in range(6))
-    )
-    rows = tree.rows(concurrency=16)
-    assert {name for name in tree.log if name.startswith("test")} == {"test b"}
-    assert set(rows.results.values()) == {True}
-
-
 # --- rows
 
 KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num__", "start_time", "duration"}
@@ -285,59 +222,3 @@ def test_every_row_has_every_key(tree, width):
     assert [
         report.rows[f"{s}_|-{i}_|-{i}_|-{f}"]["__id__"] for s, i, f in (("no", "gone", "such"), ("z", "needs", "needs"))
     ] == [None, None]
-
-
-@pytest.mark.feature("F121", "F125", "B2")
-@pytest.mark.parametrize(("returned", "comment"), TABLES["malformed returns"])
-def test_malformed_returns(tree, returned, comment, width):
-    tree.states["z.run"] = lambda name: returned
-    tree.write({"a.sls": "a: z.run\nb: {x.run: [{require: [a]}]}\nc: x.run\n"})
-    rows = tree.report(concurrency=width).rows
-    first, second, third = rows.values()
-    assert (first["result"], first["changes"]) == (False, {})
-    assert comment in first["comment"]
-    assert (second["result"], third["result"]) == (False, True)
-
-
-@pytest.mark.feature("F121", "B2")
-@pytest.mark.parametrize("error", [ValueError("boom"), SystemExit(3), KeyboardInterrupt(), RecursionError("deep")])
-def test_exceptions(tree, error, width):
-    def raises(name):
-        raise error
-
-    tree.states["z.run"] = raises
-    tree.write({"a.sls": "a: z.run\nc: x.run\n"})
-    rows = tree.rows(concurrency=width)
-    assert rows.results == {"a": False, "c": True}
-    assert rows["a"]["comment"].startswith("An exception occurred in this state: ")
-
-
-@pytest.mark.feature("F122")
-@pytest.mark.parametrize(("result", "expected"), [(1, True), ("no", True), (0, False), ("", False), (None, None)])
-def test_comments_and_results_are_brought_into_shape(tree, result, expected):
-    tree.states["z.run"] = lambda name: row(name, result=result, comment=["one", "two"], more="kept")
-    each = tree.write({"a.sls": "a: z.run\n"}).rows()["a"]
-    assert (each["result"], each["comment"], each["more"]) == (expected, "one\ntwo", "kept")
-
-
-@pytest.mark.feature("F123")
-def test_sub_states(tree, width):
-    low = {"state": "idem", "name": "sub", "__id__": "sub_id", "fun": "present"}
-    subs = [
-        {"name": "sub", "result": True, "changes": {"a": 1}, "comment": ["x", "y"], "low": low, "duration": 1.5},
-        {"result": True},
-    ]
-    tree.states["z.run"] = lambda name: row(name, sub_state_run=subs)
-    report = tree.write({"a.sls": "a: z.run\nb: x.run\n"}).report(concurrency=width)
-    tags = list(report.rows)
-    assert tags[:2] == ["z_|-a_|-a_|-run", "idem_|-sub_id_|-sub_|-present"]
-    sub = report.rows[tags[1]]
-    assert (sub["__state_ran__"], sub["comment"], sub["duration"], sub["__sls__"], sub["__id__"]) == (
-        True,
-        "x\ny",
-        1500.0,  # given in seconds, shown in milliseconds like every duration
-        "a",
-        "a",
-    )
-    assert report.rows[tags[2]]["result"] is False
-    assert "sub_state_run" not in report.rows[tags[0]]
