@@ -5,38 +5,11 @@ import os
 import pwd
 
 import pytest
-from tables import beside
 
 from asyncstate import dunders
 from asyncstate.model.event import StateEvent
 
-TABLES = beside(__file__)
-
 USER = pwd.getpwuid(os.geteuid()).pw_name
-
-
-def skipped(sls, conditions, **options):
-    """The comment of a state that its conditions hold back; None if it ran."""
-    tree = sls(f"a: {{x.run: [{conditions}]}}\n")
-    row = tree.rows(**options)["a"]
-    if tree.log:
-        return None
-    assert (row["result"], row["changes"], row["skip_watch"]) == (True, {}, True)
-    assert "__state_ran__" not in row
-    return row["comment"]
-
-
-@pytest.mark.feature("F080")
-@pytest.mark.parametrize(("conditions", "comment"), TABLES["conditions"])
-def test_conditions(sls, conditions, comment):
-    assert skipped(sls, conditions) == comment
-    assert skipped(sls, conditions, test=True) == comment
-
-
-@pytest.mark.feature("F081")
-@pytest.mark.parametrize(("condition", "comment"), TABLES["conditions that call functions"])
-def test_conditions_that_call_functions(sls, condition, comment):
-    assert skipped(sls, condition) == comment
 
 
 @pytest.mark.feature("F084")
