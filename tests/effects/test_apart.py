@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_footprints import Joins
 
 from asyncstate.effects.apart import Apart
 from asyncstate.effects.declared import Footprint
@@ -27,23 +28,15 @@ FOOTPRINTS = st.builds(Footprint, reads=some(NAMES), writes=some(NAMES), makes=s
 
 def waits(footprints, left_out=()):
     """Return what each footprint waits for, with the nodes of a set in its place."""
-    sets = {}
-
-    def join(nodes, resource):
-        sets[-len(sets) - 2] = nodes
-        return -len(sets) - 1
-
-    def nodes_of(node):
-        return {node} if node >= 0 else {each for inner in sets[node] for each in nodes_of(inner)}
-
-    board = Scoreboard(join)
+    sets = Joins()
+    board = Scoreboard(sets.join)
     found = {}
     for node, each in enumerate(footprints):
         if node not in left_out:
             waiting = board.touch(node, each.reads, each.writes, each.makes, each.leaves)
             found[node] = (
-                {(before, names) for other, names in waiting.always.items() for before in nodes_of(other)},
-                {(before, proof) for other, proof in waiting.contingent for before in nodes_of(other)},
+                {(before, names) for other, names in waiting.always.items() for before in sets.members(other)},
+                {(before, proof) for other, proof in waiting.contingent for before in sets.members(other)},
             )
     return found
 

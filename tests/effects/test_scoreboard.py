@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_footprints import access_of, affects, is_conflict, keep_order
+from naive_footprints import Joins, access_of, affects, is_conflict, keep_order
 from strategies import accesses, footprints
 from tables import beside, rows
 
@@ -18,23 +18,14 @@ def access(touched):
 
 def waits(row):
     """For each access of a row, the numbers of all it waits for, joins followed and transitively."""
-    joined = {}
-
-    def join(nodes, resource):
-        joined[-2 - len(joined)] = list(nodes)
-        return -1 - len(joined)
-
-    board = Scoreboard(join)
-    direct = [list(board.touch(number, reads, writes).always) for number, (reads, writes) in enumerate(row)]
-
-    def members(node):
-        return [inner for member in joined[node] for inner in members(member)] if node < 0 else [node]
-
-    flat = [{member for node in nodes for member in members(node)} for nodes in direct]
+    joined = Joins()
+    board = Scoreboard(joined.join)
+    direct = [list(board.touch(number, *touched).always) for number, touched in enumerate(row)]
+    flat = [joined.members(*nodes) for nodes in direct]
     closed = []
     for nodes in flat:
         closed.append(nodes | {earlier for node in nodes for earlier in closed[node]})
-    return flat, closed, direct, joined
+    return flat, closed, direct, {node: nodes for node, (nodes, _) in joined.items()}
 
 
 def touches(row):
@@ -118,21 +109,7 @@ def test_two_are_both_waited_for(row):
 
 def waits_of(row):
     """For each (reads, writes, makes) what it waits for, joins followed."""
-    joined = {}
-
-    def join(nodes, resource):
-        joined[-2 - len(joined)] = list(nodes)
-        return -1 - len(joined)
-
-    board = Scoreboard(join)
-
-    def members(node):
-        return {inner for member in joined[node] for inner in members(member)} if node < 0 else {node}
-
-    return [
-        {member for before in board.touch(number, *access).always for member in members(before)}
-        for number, access in enumerate(row)
-    ]
+    return waits(row)[0]
 
 
 def making(path):
@@ -278,16 +255,8 @@ def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
 
 @given(st.lists(st.booleans(), min_size=12, max_size=12), footprints())
 def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(together, row):
-    joined = {}
-
-    def join(nodes, resource):
-        joined[-2 - len(joined)] = (list(nodes), resource)
-        return -1 - len(joined)
-
-    def members(node):
-        return [inner for each in joined[node][0] for inner in members(each)] if node < 0 else [node]
-
-    board = Scoreboard(join)
+    joined = Joins()
+    board = Scoreboard(joined.join)
     for number, (access, joins) in enumerate(zip(row, together, strict=False)):
         others = (lambda waits, number=number: range(number // 2, number)) if joins else None
         waiting = board.touch(number, *access, together=others)
@@ -299,10 +268,10 @@ def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(togethe
             assert resources
             assert len(set(resources)) == len(resources)
             for resource in resources:
-                for earlier in members(before):
+                for earlier in joined.members(before):
                     assert is_conflict(access_of(row[earlier], resource), access_of(access, resource))
     for node, (_, resource) in joined.items():
-        assert all(access_of(row[member], resource) for member in members(node))
+        assert all(access_of(row[member], resource) for member in joined.members(node))
 
 
 @pytest.mark.parametrize(("first", "second", "resources"), TABLES["resources"])
@@ -329,25 +298,18 @@ PLAIN = st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.lists(st.sam
 def test_states_that_work_together_wait_for_the_first_and_all_others_for_each_of_them(mixed, plain):
     """A state joins if what it waits for, but for the others, stands before the first of them."""
     row = [(access, False) for access in mixed[:2]] + plain + [(access, True) for access in mixed[2:]]
-    joined, group = {}, []
-
-    def join(nodes, resource):
-        joined[-2 - len(joined)] = list(nodes)
-        return -1 - len(joined)
-
-    def members(node):
-        return {inner for member in joined[node] for inner in members(member)} if node < 0 else {node}
+    joined, group = Joins(), []
 
     def together(before):
-        waited = set().union(*map(members, before)) - set(group)
+        waited = joined.members(*before) - set(group)
         return list(group) if group and max(waited, default=-1) < group[0] else []
 
-    board = Scoreboard(join)
+    board = Scoreboard(joined.join)
     closed, together_with = [], {}
     for number, ((reads, writes), may_join) in enumerate(row):
         asked = []
         decide = (lambda before, asked=asked: asked.extend(together(before)) or asked) if may_join else None
-        direct = set().union(*map(members, board.touch(number, reads, writes, together=decide).always))
+        direct = joined.members(*board.touch(number, reads, writes, together=decide).always)
         if may_join:
             if not asked:
                 group = []

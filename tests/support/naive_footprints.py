@@ -98,3 +98,15 @@ def _disturbs(one, other):
         or not needed(other).isdisjoint(mine)
         or any(theirs[folder] != mine[folder] for folder in theirs.keys() & mine.keys())
     )
+
+
+class Joins(dict):
+    """The sets that a scoreboard makes, by node: whom each joins, and what it is about."""
+
+    def join(self, nodes, resource):
+        self[-2 - len(self)] = list(nodes), resource
+        return -1 - len(self)
+
+    def members(self, *nodes):
+        """Return the states behind some nodes."""
+        return {inner for node in nodes for inner in (self.members(*self[node][0]) if node < 0 else (node,))}
