@@ -345,30 +345,8 @@ def test_a_dry_run_refuses_what_is_no_name_of_a_git_setting(ground, name):
     assert (dry["result"], dry["comment"]) == (False, done["comment"])
 
 
-SCRIPTS = {
-    "bare": "echo $1\n",
-    "sh": "#!/bin/sh\nexit 0\n",
-    "lines of Windows": "#!/bin/sh\r\nexit 0\r\n",
-    "no interpreter": "#!/no/such/program\n",
-    "interpreter without a folder": "#!sh\n",
-    "a folder": "#!/bin\n",
-    "sought": "#!/usr/bin/env sh\nexit 0\n",
-    "sought in vain": "#!/usr/bin/env no-such-program\n",
-    "sought with an option": "#!/usr/bin/env sh -e\nexit 0\n",
-    "split": "#!/usr/bin/env -S sh -e\nexit 0\n",
-    "no first line": "#!\necho\n",
-    "cut": f"#!/bin/{'x' * 300}\n",
-    "of a template": "#!{{ shell }}\nexit 0\n",
-    "of a broken template": "#!/bin/sh\n: {{ nothing.at.all }}\n",
-}
-WAYS: dict[str, dict[str, Any]] = {
-    "alone": {},
-    "with arguments": {"args": "a"},
-    "any status": {"success_retcodes": [126, 127]},
-    "in the background": {"bg": True},
-    "rendered": {"template": "jinja", "context": {"shell": "/bin/sh"}},
-    "rendered wrongly": {"template": "jinja", "defaults": {"shell": "/no/such/shell"}},
-}
+SCRIPTS = TABLES["scripts"] | {"cut": f"#!/bin/{'x' * 300}\n"}
+WAYS = TABLES["ways of scripts"]
 
 
 @pytest.mark.feature("F112")

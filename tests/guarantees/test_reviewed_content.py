@@ -10,6 +10,9 @@ import tarfile
 from io import BytesIO
 
 import pytest
+import yaml
+from recording import filled
+from tables import beside
 
 MAP = "{% macro text() %}reviewed{% endmacro %}"
 PLUGIN = """
@@ -41,45 +44,18 @@ def _archive(text):
     return stream.getvalue()
 
 
-WAYS = {
-    "managed": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed", "evil"),
-    "of several": ("file.managed: [{name: OUT/out}, {source: [salt://first, salt://file]}]", "first", None, "evil"),
-    "another root": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "../over/file", None, "evil"),
-    "large": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed" * (1 << 18), "e" * (1 << 21)),
-    "template": ("file.managed: [{name: OUT/out}, {source: salt://file}, {template: jinja}]", "file", "{{ 'reviewed' }}", "{{ 'evil' }}"),
-    "import": ("file.managed: [{name: OUT/out}, {source: salt://outer}, {template: jinja}]", "map", MAP, "evil"),
-    "computed import": ("file.managed: [{name: OUT/out}, {source: salt://computed}, {template: jinja}]", "map", MAP, ""),
-    "contents": (
-        'file.managed: [{name: OUT/out}, {template: jinja}, {contents: \'{% import "ma" ~ "p" as m %}{{ m.text() }}\'}]',
-        "map",
-        MAP,
-        "{% macro text() %}evil{% endmacro %}",
-    ),
-    "recurse": ("file.recurse: [{name: OUT}, {source: salt://folder}]", "folder/out", "reviewed", "evil"),
-    "new in folder": ("file.recurse: [{name: OUT}, {source: salt://folder}]", "folder/late/out", None, "evil"),
-    "script": ("cmd.script: [{source: salt://file}, {cwd: OUT}]", "file", "#!/bin/sh\necho reviewed >out", "echo evil >out"),
-    "script by name": ("cmd.script: [{name: salt://file}, {cwd: OUT}]", "file", "#!/bin/sh\n: >out", "echo evil >out"),
-    "archive": (
-        "archive.extracted: [{name: OUT}, {source: salt://file.tar}, {enforce_toplevel: false}]",
-        "file.tar",
-        _archive("reviewed"),
-        _archive("evil"),
-    ),
-    "append": ("file.append: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed", "evil"),
-    "blockreplace": ("file.blockreplace: [{name: OUT/block}, {source: salt://file}, {append_if_not_found: true}]", "file", "reviewed", "evil"),
-    "cached": ("file.cached: [{name: salt://file}]", "file", "reviewed", "evil"),
-    "cp": ("module.run: [{cp.get_file: [{path: salt://file}, {dest: OUT/out}]}]", "file", "reviewed", "evil"),
-    "plugin": ("mine.there: [{name: OUT/out}]", "_states/mine.py", PLUGIN.format(text="reviewed"), PLUGIN.format(text="evil")),
-    "fetched by a plugin": ("own.fetched: [{name: OUT/out}]", "file", "reviewed", "evil"),
-    "late plugin": ("own.called: [{name: OUT/out}]", "_modules/late.py", "def text(): return 'reviewed'\n", "def text(): return 'evil'\n"),
-    "pillar": ("module.run: [{saltutil.refresh_pillar: []}]", "../pillar/data.sls", "a: reviewed\n", "a: evil\n"),
-}  # fmt: skip
-if shutil.which("patch"):
-    WAYS["patch"] = (
-        "file.patch: [{name: OUT/patched}, {source: salt://file}]",
-        "file",
-        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+reviewed\n",
-        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+evil\n",
+WAYS = beside(__file__)["ways"]
+WAYS["large"] |= {"reviewed": "reviewed" * (1 << 18), "evil": "e" * (1 << 21)}
+WAYS["archive"] |= {text: _archive(text) for text in ("reviewed", "evil")}
+WAYS["plugin"] |= {text: PLUGIN.format(text=text) for text in ("reviewed", "evil")}
+if not shutil.which("patch"):
+    del WAYS["patch"]
+
+
+def _way(name):
+    """The state of a way, the file that it uses, its reviewed content, and what takes the place of that."""
+    return tuple(
+        {"reviewed": "reviewed", "evil": "evil", **WAYS[name]}[key] for key in ("state", "file", "reviewed", "evil")
     )
 
 
@@ -114,15 +90,13 @@ def _write(path, content):
 
 
 def _sls(tree, state, before):
-    lines = [
-        f"change: {{cmd.run: [name: '{before}', shell: /bin/sh]}}",
-        "use:",
-        f"  {state}".replace("OUT", f"{tree}/out"),
-    ]
-    lines += ["order: {test.nop: [{order: last}]}"]
-    text = "\n".join(lines)
-    head, _, rest = text.rpartition("]\norder")
-    (tree / "roots/tree/main.sls").write_text(f"{head}, {{require: [cmd: change]}}]\norder{rest}\n")
+    ((function, arguments),) = state.items()
+    states = {
+        "change": {"cmd.run": [{"name": before}, {"shell": "/bin/sh"}]},
+        "use": {function: [*filled(arguments, {"OUT": tree / "out"}), {"require": [{"cmd": "change"}]}]},
+        "order": {"test.nop": [{"order": "last"}]},
+    }
+    (tree / "roots/tree/main.sls").write_text(yaml.safe_dump(states, sort_keys=False, width=10_000))
 
 
 def _words(tree):
@@ -209,7 +183,7 @@ def _cells():
 
 @pytest.mark.parametrize(("way", "switch"), [*_cells()])
 def test_what_changes_during_the_run_is_not_applied(way, switch, run_here, tree):
-    state, name, reviewed, evil = WAYS[way]
+    state, name, reviewed, evil = _way(way)
     path = tree / "roots" / os.path.normpath(f"tree/{name}")
     if reviewed is not None:
         _write(path, reviewed)
@@ -235,7 +209,7 @@ def test_what_changes_during_the_run_is_not_applied(way, switch, run_here, tree)
 
 @pytest.mark.parametrize("way", WAYS)
 def test_without_a_change_all_is_applied(way, run_here, tree):
-    state, name, reviewed, _ = WAYS[way]
+    state, name, reviewed, _ = _way(way)
     if reviewed is not None:
         _write(tree / "roots/tree" / name, reviewed)
     _sls(tree, state, "true")
@@ -247,7 +221,7 @@ def test_without_a_change_all_is_applied(way, run_here, tree):
 
 @pytest.mark.parametrize("way", ["computed import", "contents", "fetched by a plugin", "large"])
 def test_what_only_the_dry_run_has_seen_is_compared_too(way, run_here, tree):
-    state, name, reviewed, evil = WAYS[way]
+    state, name, reviewed, evil = _way(way)
     _write(tree / "roots/tree" / name, reviewed)
     _sls(tree, state, "true")
     plan = tree / "main.plan"
