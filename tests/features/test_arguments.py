@@ -6,27 +6,9 @@ import pwd
 
 import pytest
 
-from asyncstate import dunders
 from asyncstate.model.event import StateEvent
 
 USER = pwd.getpwuid(os.geteuid()).pw_name
-
-
-@pytest.mark.feature("F084")
-@pytest.mark.parametrize("test", [False, True])
-def test_what_cannot_be_called_is_not_tried_again(tree, test, width):
-    tree.states |= {"x.needs": lambda name, must: None}
-    rows = tree.write(
-        {
-            "a.sls": "gone: {x.gone: [{retry: true}]}\nlacking: {x.needs: [{retry: true}]}\n"
-            "masked: {x.run: [{retry: true}, {umask: bogus}]}\n"
-        }
-    ).rows(test=test, concurrency=width)
-    assert rows.comments == {
-        "gone": "State 'x.gone' was not found in SLS 'a'\nReason: 'x.gone' is not available.\n",
-        "lacking": "Missing parameter must for state x.needs\n",
-        "masked": "Invalid umask: bogus\n",
-    }
 
 
 @pytest.mark.feature("F087")
@@ -43,24 +25,6 @@ def test_umask(sls, tmp_path, width):
     assert (tmp_path / "one").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "two").stat().st_mode & 0o777 == 0o666 & ~before
     assert os.umask(before) == before
-
-
-@pytest.mark.feature("F088")
-def test_environment_of_a_state(tree):
-    def show(name):
-        return {
-            "name": name,
-            "result": True,
-            "changes": {"env": str(seen["__env__"]), "runas": str(seen["low"].get("runas"))},
-            "comment": "",
-        }
-
-    seen = {"__env__": dunders.__env__, "low": dunders.__low__}
-    tree.states["x.show"] = show
-    tree.write({"a.sls": "a: x.show\nb: {x.show: [{saltenv: dev}]}\nc: {x.show: [{runas: nobody}]}\n"})
-    rows = tree.rows()
-    assert [rows[name]["changes"]["env"] for name in "abc"] == ["base", "dev", "base"]
-    assert rows["c"]["changes"]["runas"] == "nobody"
 
 
 @pytest.mark.feature("F088")
@@ -112,29 +76,6 @@ def test_keywords_of_the_runtime_stay_there(sls):
     tree.report()
     (kwargs,) = [kwargs for name, kwargs in tree.lows if name == "a"]
     assert {key for key in kwargs if not key.startswith("__")} == {"mine", "test"}
-
-
-@pytest.mark.feature("F094")
-def test_a_function_that_asks_for_a_keyword_gets_it(tree):
-    def asks(name, creates=None, onlyif=None, order=None):
-        return {"name": name, "result": True, "changes": {"creates": creates, "order": order}, "comment": ""}
-
-    tree.states["x.asks"] = asks
-    tree.write({"a.sls": "a: {x.asks: [{creates: /nowhere}, {order: 4}]}\n"})
-    assert tree.rows()["a"]["changes"] == {"creates": "/nowhere", "order": 4}
-
-
-@pytest.mark.feature("F095", "B2")
-def test_an_unknown_argument(tree, width):
-    def strict(name, colour="red"):
-        return {"name": name, "result": True, "changes": {}, "comment": ""}
-
-    tree.states["x.strict"] = strict
-    tree.write({"a.sls": "a: {x.strict: [{color: blue}]}\nb: x.run\n"})
-    rows = tree.rows(concurrency=width)
-    assert rows.results == {"a": False, "b": True}
-    assert rows["a"]["comment"].startswith("'color' is an invalid keyword argument for 'x.strict'")
-    assert "colour" in rows["a"]["comment"]
 
 
 @pytest.mark.feature("F096")
