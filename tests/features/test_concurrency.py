@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import importlib
-import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -199,42 +197,6 @@ def test_interrupted_runs_have_a_report(sls):
     assert {row["name"]: row["result"] for row in report.rows.values()} == {"done": True, "slow": False}
     assert "cancelled" in report.rows["x_|-slow_|-slow_|-run"]["comment"]
     assert report.not_started == ("x_|-later_|-later_|-run",)
-
-
-def random_tree(seed, size):
-    choose = random.Random(seed)
-    kinds = ["require", "watch", "onchanges", "onfail", "require_any", "onfail_any", "listen"]
-    lines = [f"t{n}: {{x.run: [{{predicted: [{choose.choice(['null', 'true'])}, {{}}]}}]}}" for n in range(3)]
-    for n in range(size):
-        items = [
-            f"{{sleep: 0.00{choose.randrange(3)}}}",
-            f"{{result: {choose.choice(['true', 'true', 'true', 'false'])}}}",
-        ]
-        if choose.random() < 0.5:
-            items.append("{changes: {a: 1}, predicted: [null, {a: 1}]}")
-        for kind in choose.sample(kinds, choose.randrange(3)) if n else []:
-            targets = ", ".join(f"x: s{target}" for target in {choose.randrange(n) for _ in range(2)})
-            items.append(f"{{{kind}: [{', '.join(f'{{{target}}}' for target in targets.split(', '))}]}}")
-        if choose.random() < 0.1:
-            items.append(f"{{prereq: [t{choose.randrange(3)}]}}")
-        if choose.random() < 0.1:
-            items.append(f"{{order: {choose.choice(['1', '2', 'last'])}}}")
-        lines.append(f"s{n}: {{x.run: [{', '.join(items)}]}}")
-    return "\n".join(lines)
-
-
-@pytest.mark.feature("F137", "F055", "F130")
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
-@pytest.mark.parametrize("test", [False, True])
-def test_random_graphs_give_the_same_rows_at_any_width(sls, seed, test):
-    tree = sls(random_tree(seed, 40))
-    seen = []
-    for limit in (1, 4, 16):
-        report = tree.report(concurrency=limit, test=test)
-        for row in report.rows.values():
-            del row["start_time"], row["duration"]
-        seen.append(json.dumps(report.rows))
-    assert seen[0] == seen[1] == seen[2]
 
 
 # --- one run at a time
