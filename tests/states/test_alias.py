@@ -6,7 +6,6 @@ import errno
 import os
 
 import pytest
-from asyncstate.states import alias
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
 
@@ -79,14 +78,6 @@ def test_a_failure_of_the_execution_module(plugins):
     assert (row["result"], row["comment"]) == (False, "Failed to set alias root -> y")
     row = plugins.state("alias.absent", name="root")
     assert (row["result"], row["comment"]) == (False, "Failed to remove alias root")
-
-
-@pytest.mark.parametrize(("options", "file"), [({}, "/etc/aliases"), ({"aliases.file": "/srv/a"}, "/srv/a")])
-def test_footprint(plugins, options, file):
-    plugins.opts.pop("aliases.file", None)
-    plugins.opts.update(options)
-    with plugins.calling():
-        assert alias.mod_footprint({"name": "x"})["writes"] == [f"path:{file}#x", f"path:{file}.db#x"]
 
 
 TEXTS = [

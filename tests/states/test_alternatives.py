@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from asyncstate.modules import alternatives as module
-from asyncstate.states import alternatives
 from fake_alternatives import FakeAlternatives
 from plugin_harness import PluginHarness
 
@@ -36,24 +35,6 @@ def test_the_last_one_removed(plugins):
     plugins.system.names["editor"] = {"/bin/ed": 1}
     row = plugins.state("alternatives.remove", name="editor", path="/bin/ed")
     assert (row["result"], row["comment"], row["changes"]) == (True, "Alternative for editor removed", {})
-
-
-def test_footprint():
-    chosen = "/etc/alternatives/editor"
-    assert alternatives.mod_footprint({**INSTALL, "priority": 1}) == {
-        "reads": ["path:/bin/new"],
-        "writes": ["alternatives:editor", f"path:{chosen}", "path:/usr/bin/editor"],
-        "links": {chosen: "/bin/new", "/usr/bin/editor": chosen},
-        "programs": ["update-alternatives"],
-    }
-    set_to_new = alternatives.mod_footprint({"fun": "set", "name": "editor", "path": "/bin/new"})
-    assert set_to_new["links"] == {chosen: "/bin/new"}
-    assert "links" not in alternatives.mod_footprint({"fun": "remove", "name": "editor", "path": "/bin/old"})
-    assert alternatives.mod_footprint({"name": "editor"}) == {
-        "reads": [],
-        "writes": ["alternatives:editor", f"path:{chosen}"],
-        "programs": ["update-alternatives"],
-    }
 
 
 @pytest.mark.parametrize("name", ["", "-x", "x y", "../x", "/tmp/x", "a\nb", "a\0b"])

@@ -10,7 +10,6 @@ import zipfile
 from random import Random
 
 import pytest
-from asyncstate.states.archive import mod_footprint
 from plugin_harness import PluginHarness
 
 from asyncstate.filesystem import change
@@ -195,14 +194,6 @@ def test_an_archive_of_the_file_roots(plugins, tmp_path, package):
     assert (tmp_path / "file_roots" / "base" / "pkg.tar.gz").exists()
     row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source="salt://no.tar.gz")
     assert (row["name"], row["result"], row["changes"]) == ("salt://no.tar.gz", False, {})
-
-
-def test_footprint():
-    found = mod_footprint({"name": "/opt/app/", "source": ["/s.tar", "salt://x"], "user": "u", "if_missing": "/i"})
-    assert found["writes"] == ["path:/opt/app", "path:/opt/app/**"]
-    assert set(found["reads"]) == {"path:/s.tar", "path:/i", "user:u"}
-    assert found["makes"] == ["path:/opt?0755:u:root"]
-    assert found["programs"] == ["tar", "unzip"]
 
 
 def zipped(path, names):

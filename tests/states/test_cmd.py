@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from asyncstate.states import cmd
 from plugin_harness import PluginHarness
 from record_answers import recorded
 from recorded_states import expected, replay
 from recorded_states import recorded as recorded_rows
 
-from asyncstate.data.commands.programs import LOGIN
 from asyncstate.errors import CommandExecutionError, RunCancelled
-
-LOGIN_OF_APP = [name.replace("~/", "~app/") for name in LOGIN]
 
 
 @pytest.fixture
@@ -144,65 +140,3 @@ def test_error_of_the_execution_module_is_the_comment(plugins):
 
     plugins.salt["cmd.run_all"] = broken
     assert run(plugins, "true") == {"name": "true", "result": False, "comment": "no more processes", "changes": {}}
-
-
-@pytest.mark.parametrize(
-    ("low", "reads", "writes"),
-    [
-        ({"name": "touch /srv/a"}, [], ["path:/srv/a"]),
-        ({"name": "/opt/tool --out=/srv/b 2>/dev/null"}, ["path:/opt/tool"], ["path:/srv/b"]),
-        ({"name": "touch /srv/a", "cwd": "/"}, [], ["path:/srv/a"]),
-        ({"name": "touch a", "cwd": "/src"}, ["path:/src"], ["path:/src/a"]),
-        ({"name": "/opt/x -v /a", "cwd": "/src"}, ["path:/src", "path:/opt/x"], ["path:/a", "path:/src/**"]),
-        ({"name": "/opt/x", "creates": "/var/done"}, ["path:/opt/x"], ["path:/var/done"]),
-        ({"name": "/opt/x", "creates": ["/a", "/b"]}, ["path:/opt/x"], ["path:/a", "path:/b"]),
-        ({"name": "touch /x", "unless": "test -f /etc/x"}, [], ["path:/x"]),
-        ({"name": "touch $X/a", "env": {"X": "/srv"}}, ["path:/srv/**"], ["path:/srv/a"]),
-        ({"name": "touch $X/a", "env": [{"X": "/srv"}, "Y=1"]}, ["path:/srv/**"], ["path:/srv/a"]),
-        ({"name": "touch /a", "runas": "app"}, ["user:app", *LOGIN_OF_APP], ["path:/a"]),
-        ({"name": "touch a ~/b", "runas": "app"}, ["user:app", *LOGIN_OF_APP], ["path:~app/a", "path:~app/b"]),
-        ({"name": "touch /a", "shell": "/opt/sh"}, ["path:/opt/sh"], ["path:/a"]),
-        ({"name": "touch /a", "stateful": [{"test_name": "cat /b"}]}, ["path:/b/**"], ["path:/a"]),
-        ({"name": "touch /a", "root": "/srv/jail/"}, [], ["path:/srv/jail/**"]),
-    ],
-)
-def test_footprint(low, reads, writes):
-    footprint = cmd.mod_footprint({"fun": "run", **low})
-    assert footprint["reads"] == ["environ:process", *reads]
-    assert footprint["writes"] == writes
-    assert not footprint.get("unknown")
-
-
-@pytest.mark.parametrize(
-    ("low", "reads", "writes"),
-    [
-        ({"name": "x", "source": "file:///src/x.sh", "args": "-o /srv/a"}, ["path:/src/x.sh"], ["path:/srv/a"]),
-        ({"name": "x", "source": "salt://x.sh", "args": ["/srv/a", 5]}, [], ["path:/srv/a"]),
-        ({"name": "/src/x.sh /srv/a"}, ["path:/src/x.sh"], ["path:/srv/a"]),
-        ({"name": "x", "source": "salt://x.sh", "cwd": "/src"}, ["path:/src"], ["path:/src/**"]),
-    ],
-)
-def test_footprint_of_a_script(low, reads, writes):
-    footprint = cmd.mod_footprint({"fun": "script", **low})
-    assert footprint["reads"] == [*footprint["reads"][:1], *reads] == ["environ:process", *reads]
-    assert footprint["writes"] == writes
-    assert footprint["unknown"].startswith("it runs the script ")
-
-
-@pytest.mark.parametrize(
-    ("low", "reason"),
-    [
-        ({"name": "a/b/c"}, "it names nothing that a/b/c touches"),
-        ({"name": "x", "cwd": "/srv"}, "nothing but the folder is known of what x touches"),
-        ({"name": "rm -r $X"}, "it uses $X, which only a run knows"),
-        ({"name": "touch {{ x }}", "template": "jinja"}, "a template makes its text in the run"),
-        ({"name": "x", "fun": "call"}, "it calls a Python function"),
-    ],
-)
-def test_footprint_says_why_it_is_unknown(low, reason):
-    assert cmd.mod_footprint({"fun": "run", **low})["unknown"] == reason
-
-
-def test_footprint_names_the_links_that_a_command_makes():
-    footprint = cmd.mod_footprint({"fun": "run", "name": "ln -s v1 now; ln -sfn v2 now", "cwd": "/srv"})
-    assert footprint["links"] == {"/srv/now": ["v1", "v2"]}

@@ -121,49 +121,6 @@ def test_a_whole_file_that_fails(files, crontab):
     assert row["comment"] == "Could not identify group for user no-such-user"
 
 
-def test_footprint():
-    reads = ["user:ada#id", "path:/etc/cron.allow", "path:/etc/cron.deny"]
-    tabs = ["cron:ada", *(f"path:/var/spool/cron/{folder}ada" for folder in ("", "crontabs/", "tabs/"))]
-    for low, entries in (
-        ({"fun": "present", "name": " x  y", "identifier": None}, ["#cmd/x y"]),
-        ({"fun": "absent", "name": "x"}, ["#cmd/x", "#identifier/x"]),
-        ({"fun": "env_absent", "name": "A "}, ["#env/A"]),
-        ({"fun": "present", "name": "x", "hour": "25"}, [""]),
-        ({"fun": "present", "name": "x" * 1000}, [""]),
-    ):
-        writes = [f"{tab}{entry}" for tab in tabs for entry in entries]
-        assert cron.mod_footprint({**low, "user": "ada"}) == {"reads": reads, "writes": writes}
-
-
-@pytest.mark.parametrize(
-    ("field", "time", "fine"),
-    [
-        ("minute", "*", True),
-        ("minute", "*/5", True),
-        ("minute", "*/0", False),
-        ("minute", 59, True),
-        ("minute", "60", False),
-        ("hour", "1,3-5,23", True),
-        ("hour", "5-3", False),
-        ("hour", "random", True),
-        ("hour", "2:6", True),
-        ("daymonth", "2:6", False),
-        ("daymonth", "0", False),
-        ("month", "JAN", True),
-        ("dayweek", "jan", False),
-        ("dayweek", "7", True),
-        ("dayweek", "mon-fri", False),
-        ("minute", "1 2", False),
-        ("minute", "", False),
-        ("special", "@daily", True),
-        ("special", "@often", False),
-    ],
-)
-def test_a_time_that_crontab_may_refuse_concerns_the_whole_table(field, time, fine):
-    writes = cron.mod_footprint({"fun": "present", "name": "x", field: time})["writes"]
-    assert ("cron:root" not in writes) is fine
-
-
 @pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028"])
 def test_a_line_ends_where_crond_ends_it(plugins, crontab, end):
     evil = "* * * * * /bin/evil"
@@ -171,3 +128,7 @@ def test_a_line_ends_where_crond_ends_it(plugins, crontab, end):
     plugins.state("cron.present", name=f"/bin/y{end}{evil}", user=ME)
     plugins.state("cron.present", name="/bin/z", user=ME)
     assert evil not in crontab.tables[ME].split("\n")
+
+
+def test_a_command_that_is_too_long_for_cron_concerns_the_whole_table():
+    assert "cron:root" in cron.mod_footprint({"fun": "present", "name": "x" * 901})["writes"]

@@ -6,7 +6,6 @@ import re
 
 import pytest
 from asyncstate.modules import debconf as module
-from asyncstate.states import debconfmod
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError
@@ -140,9 +139,3 @@ def test_where_it_loads(plugins, monkeypatch, tmp_path):
         assert module.__virtual__() is True
         plugins.grains["os_family"] = "RedHat"
         assert module.__virtual__()[0] is False
-
-
-def test_footprint():
-    assert debconfmod.mod_footprint({"name": "x"}) == {"reads": [], "writes": ["pkgdb"]}
-    low = {"name": "x", "source": "/a//b", "template": "jinja"}
-    assert set(debconfmod.mod_footprint(low)["reads"]) == {"path:/a/b"}

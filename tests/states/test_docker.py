@@ -442,25 +442,6 @@ def test_port_bindings(given, expected):
     assert len(container["ports"]) == len(expected)
 
 
-def test_footprints():
-    from asyncstate.states import docker_container, docker_image, docker_network
-
-    low = {"name": "web", "image": "a:1", "networks": ["x", {"y": []}], "binds": ["/srv:/x", "volume:/y"]}
-    found = docker_container.mod_footprint(low)
-    pulled = {"path:/etc/hosts", "path:/etc/resolv.conf", "path:~/.docker/config.json"}
-    assert pulled < set(found["reads"])
-    assert {
-        "service:docker", "docker:images", "docker:image:a:1", "docker:network:x", "docker:network:y", "path:/srv/**",
-    } < set(found["reads"])  # fmt: skip
-    assert found["writes"] == ["docker:container:web", "processes#container:web"]
-    found = docker_image.mod_footprint({"name": "a", "tag": 1, "build": "/src"})
-    assert found["writes"] == ["docker:image:a:1"]
-    assert {"service:docker", "path:/src/**", *pulled} < set(found["reads"])
-    assert docker_network.mod_footprint({"name": "x", "containers": "web"}) == {
-        "reads": ["service:docker", "docker:container:web"], "writes": ["docker:network:x"],
-    }  # fmt: skip
-
-
 def test_without_the_library_the_reason_names_the_extra(tmp_path):
     program = (
         "import sys; sys.modules['docker'] = None\n"

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 
 import pytest
-from asyncstate.states import environ
 from plugin_harness import PluginHarness
 
 
@@ -125,10 +124,6 @@ def test_execution_functions(plugins):
     assert plugins.call("environ.setval", "NEW", 3) is False
     assert plugins.call("environ.setval", "A=B", "x") is False
     assert plugins.call("environ.setenv", "no dict") is False
-
-
-def test_footprint():
-    assert environ.mod_footprint({"name": "x"}) == {"reads": [], "writes": ["environ:process"]}
 
 
 def test_a_value_that_cannot_be_set_leaves_all_variables_as_they_are(plugins):

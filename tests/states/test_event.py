@@ -3,7 +3,6 @@ from __future__ import annotations
 import logging
 
 import pytest
-from asyncstate.states import event
 from plugin_harness import PluginHarness
 
 
@@ -53,7 +52,3 @@ def test_data_of_an_event(plugins, caplog, monkeypatch):
         "k": 2,
     }
     assert f"event t: {expected!r}" in caplog.text
-
-
-def test_footprint():
-    assert event.mod_footprint({}) == {"reads": [], "writes": []}

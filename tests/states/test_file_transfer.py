@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from asyncstate.states.file import mod_footprint
 from plugin_harness import PluginHarness, snapshot
 from recorded_states import expected, recorded, replay
 
@@ -208,50 +207,6 @@ def test_a_patch_with_another_checksum(plugins, tmp_path, more, applies):
         assert dry["comment"] == real["comment"]
         start = f"Specified md5 checksum for {patch} ({'0' * 32}) does not match actual checksum ("
         assert real["comment"].startswith(start)
-
-
-@pytest.mark.parametrize(
-    ("low", "reads", "writes"),
-    [
-        (
-            {"fun": "managed", "name": "/a/b", "source": "/s/c", "user": "u", "group": "g"},
-            {"path:/a", "path:/s/c", "user:u#id", "group:g", "accumulator:/a/b"},
-            {"path:/a/b"},
-        ),
-        (
-            {"fun": "managed", "name": "/a/b", "source": ["salt://x", {"file:///s/d": "hash"}], "user": 5},
-            {"path:/a", "path:/s/d", "accumulator:/a/b", "user:5#id", "accounts"},
-            {"path:/a/b"},
-        ),
-        (
-            {"fun": "managed", "name": "/a/b", "check_cmd": "/usr/sbin/visudo -cf"},
-            {"path:/a", "path:/usr/sbin/visudo", "accumulator:/a/b"},
-            {"path:/a/b"},
-        ),
-        ({"fun": "directory", "name": "/a/b/"}, {"path:/a"}, {"path:/a/b"}),
-        ({"fun": "directory", "name": "/a/b", "clean": True}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
-        ({"fun": "recurse", "name": "/a/b", "source": "salt://x"}, set(), {"path:/a/b", "path:/a/b/**"}),
-        ({"fun": "absent", "name": "/a/b"}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
-        ({"fun": "exists", "name": "/a/b"}, {"path:/a/b/**"}, set()),
-        (
-            {"fun": "rename", "name": "/a/b", "source": "/s"},
-            {"path:/a"},
-            {"path:/a/b", "path:/a/b/**", "path:/s", "path:/s/**"},
-        ),
-        (
-            {"fun": "copy", "name": "/a/b", "source": "/s"},
-            {"path:/a", "path:/s", "path:/s/**"},
-            {"path:/a/b", "path:/a/b/**"},
-        ),
-        ({"fun": "hardlink", "name": "/a/b", "target": "/t"}, {"path:/a", "path:/t"}, {"path:/a/b"}),
-        ({"fun": "symlink", "name": "/a/b", "target": "/t"}, {"path:/a", "path:/t"}, {"path:/a/b"}),
-        ({"fun": "accumulated", "name": "x", "filename": "/a/b"}, set(), {"accumulator:/a/b"}),
-    ],
-)
-def test_footprint(plugins, low, reads, writes):
-    with plugins.calling():
-        found = mod_footprint({"state": "file", "__id__": "i", **low})
-    assert (set(found["reads"]), set(found["writes"])) == (reads, writes)
 
 
 @pytest.mark.feature("F197")

@@ -13,7 +13,10 @@ import pytest
 from bare_footprints import declared
 from bundled_states import Bundled, edges_between, state_module
 from plugin_harness import PluginHarness
-from tables import rows
+from tables import beside, rows
+from trees import edges, plan
+
+from asyncstate.data.formats import yaml_data
 
 MODULES = sorted(info.name for info in pkgutil.iter_modules(bundled.__path__) if not info.name.startswith("_"))
 ODD = ("", "x", "/x/y", "/x/../y/", "salt://x", None, [], ["/x", "y"], [{"/x": "y"}], {"/x": "y"}, [None, 5])
@@ -63,120 +66,85 @@ def test_every_state_says_what_it_touches_in_documented_words_whatever_it_is_giv
                 assert not unheard_of, f"{name}.{function}: list these in docs/writing-states.md, or use what is there"
 
 
-ORDERED = {
-    "a file needs its owner": ("user.present: [{name: www}]", "file.managed: [{name: /x}, {user: www}]"),
-    "a file needs its group": ("group.present: [{name: www}]", "file.managed: [{name: /x}, {group: www}]"),
-    "a file needs its folder": ("file.directory: [{name: /a}]", "file.managed: [{name: /a/b/c}]"),
-    "what is below goes with a folder": ("file.managed: [{name: /a/b}]", "file.absent: [{name: /a}]"),
-    "what is below gets its mode": ("file.managed: [{name: /a/b}]", "file.directory: [{name: /a}, {file_mode: '600'}, {recurse: [mode]}]"),
-    "a folder was made for another file": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.managed: [{name: /a/b/d}]"),
-    "a folder was made for files": ("file.recurse: [{name: /a/b/c}, {source: 'salt://c'}]", "cmd.run: [{name: touch /a/b/d}]"),
-    "a folder comes with a file": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.exists: [{name: /a}]"),
-    "a folder comes with a file, and a condition asks": (
-        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
-        "service.running: [{name: s}, {onlyif: test -d /a}]",
-    ),
-    "one file": ("file.managed: [{name: /a}]", "file.append: [{name: /a/../a}]"),
-    "a copy needs its source": ("file.managed: [{name: /a}]", "file.copy: [{name: /b}, {source: /a}]"),
-    "users have one database": ("user.present: [{name: a}]", "user.present: [{name: b}]"),
-    "a user needs the group": ("group.present: [{name: g}]", "user.present: [{name: a}, {groups: [g]}]"),
-    "packages have one database": ("pkg.installed: [{name: a}]", "pkg.removed: [{name: b}]"),
-    "a package needs its source": ("pkgrepo.managed: [{name: deb http://x y main}]", "pkg.installed: [{name: a}]"),
-    "a package needs its file": ("file.managed: [{name: /a.deb}]", "pkg.installed: [{sources: [{a: /a.deb}]}]"),
-    "one service": ("service.running: [{name: a}]", "service.dead: [{name: a}]"),
-    "an archive needs its file": ("file.managed: [{name: /a.tar}]", "archive.extracted: [{name: /srv/a}, {source: /a.tar}]"),
-    "a file is laid over an archive": ("archive.extracted: [{name: /srv/a}, {source: /a.tar}]", "file.managed: [{name: /srv/a/b}]"),
-    "one table": ("cron.present: [{name: a}, {user: root}]", "cron.absent: [{name: a}]"),
-    "a new member must be there": ("user.present: [{name: u}]", "group.present: [{name: g}, {addusers: [u]}]"),
-    "a command runs with the groups of its user": ("group.present: [{name: g}, {addusers: [u]}]", "cmd.run: [{name: make}, {runas: u}, {cwd: /s}]"),
-    "a table needs its user": ("user.present: [{name: u}]", "cron.present: [{name: a}, {user: u}]"),
-    "a command reads": ("file.managed: [{name: /a}]", "cmd.run: [{name: wc -l /a}]"),
-    "a command writes": ("cmd.run: [{name: make-it > /a}]", "file.exists: [{name: /a}]"),
-    "a command has a program": ("file.managed: [{name: /usr/local/bin/x}]", "cmd.run: [{name: /usr/local/bin/x -v}]"),
-    "a command is somewhere": ("file.directory: [{name: /srv/a}]", "cmd.run: [{name: make}, {cwd: /srv/a}]"),
-    "a command finds what it needs where it is": ("file.managed: [{name: /srv/a/Makefile}]", "cmd.run: [{name: make}, {cwd: /srv/a}]"),
-    "a command writes where it is": ("cmd.run: [{name: echo a > out}, {cwd: /srv/a}]", "cmd.run: [{name: cp out inst}, {cwd: /srv/a}]"),
-    "make, then make install": ("cmd.run: [{name: make}, {cwd: /a}]", "cmd.run: [{name: make install}, {cwd: /a}]"),
-    "a file is taken from where a command was": ("cmd.run: [{name: make}, {cwd: /a}]", "file.managed: [{name: /etc/x}, {source: /a/out}]"),
-    "a condition asks what a command made": ("cmd.run: [{name: make}, {cwd: /a}]", "file.managed: [{name: /etc/x}, {onlyif: test -e /a/out}]"),
-    "a program was made": ("cmd.run: [{name: make}, {cwd: /a}]", "cmd.run: [{name: /a/out/prog}]"),
-    "a program is copied": ("cmd.run: [{name: cp /bin/true /usr/local/bin/t}]", "cmd.run: [{name: /usr/local/bin/t /x}]"),
-    "a program is found by its name": ("file.managed: [{name: /usr/local/bin/t}]", "cmd.run: [{name: t --version}]"),
-    "a program is fetched": ("cmd.run: [{name: 'curl -o /usr/local/bin/x https://h/x'}]", "cmd.run: [{name: chmod +x /usr/local/bin/x}]"),
-    "a pattern": ("file.managed: [{name: /r/part1}]", "cmd.run: [{name: cat /r/part* > /all}]"),
-    "braces": ("file.managed: [{name: /r/b}]", "cmd.run: [{name: 'cat /r/{a,b}'}]"),
-    "a backslash": ("file.managed: [{name: /r/my file}]", "cmd.run: [{name: cat /r/my\\ file}]"),
-    "quotes": ("file.managed: [{name: /r/my file}]", 'cmd.run: [{name: cat "/r/my file"}]'),
-    "a colon": ("file.managed: [{name: '/r/a:b'}]", "cmd.run: [{name: 'cat /r/a:b'}]"),
-    "a variable in a name": ("file.managed: [{name: /r/part1}]", "cmd.run: [{name: cat /r/part$N}]"),
-    "an option": ("cmd.run: [{name: tool -o/r/x}]", "file.exists: [{name: /r/x}]"),
-    "a URL of a file": ("file.managed: [{name: /r/x}]", "cmd.run: [{name: 'curl file:///r/x'}]"),
-    "a folder is changed": ("cmd.run: [{name: cd /r && touch x}]", "file.exists: [{name: /r/x}]"),
-    "a home": ("cmd.run: [{name: touch ~/x}]", "cmd.run: [{name: cat $HOME/x}]"),
-    "memory is a file system": ("cmd.run: [{name: touch /dev/shm/x}]", "cmd.run: [{name: cat /dev/shm/x}]"),
-    "a variable of the state": ("file.managed: [{name: /r/x}]", "cmd.run: [{name: tool $X}, {env: {X: /r/x}}]"),
-    "a condition with a pattern": ("file.managed: [{name: /r/x1}]", "file.managed: [{name: /y}, {unless: ls /r/x*}]"),
-    "a condition where the state is": ("file.managed: [{name: /r/x1}]", "git.config_set: [{name: a.b}, {value: c}, {cwd: /r}, {unless: test -e x1}]"),
-    "a condition asks for grains": (
-        "own.thing: [{footprint: {writes: [grains]}}]",
-        "file.managed: [{name: /y}, {onlyif: [{fun: match.grain, tgt: 'a:b'}]}]",
-    ),
-    "a condition is a process": ("environ.setenv: [{name: A}, {value: b}]", 'file.managed: [{name: /y}, {onlyif: test -n "$A"}]'),
-    "a command changes an account": ("cmd.run: [{name: useradd u}]", "file.managed: [{name: /x}, {user: u}]"),
-    "a user runs it in sudo": ("user.present: [{name: u}]", "cmd.run: [{name: sudo -u u touch /x}]"),
-    "a command starts a service": ("service.running: [{name: a}]", "cmd.run: [{name: systemctl restart a}]"),
-    "a command makes a link": ("cmd.run: [{name: ln -sfn /opt/v2 /srv/current}]", "file.managed: [{name: /srv/current/x}]"),
-    "a user comes with a home": ("cmd.run: [{name: useradd -m u}]", "cmd.run: [{name: touch ~u/x}]"),
-    "a package is a file": ("cmd.run: [{name: dpkg -i /x.deb}]", "pkg.installed: [{name: a}]"),
-    "a host is looked up": ("host.present: [{ip: 10.0.0.1}]", "cmd.run: [{name: 'wget http://b/x'}]"),
-    "a setting of the kernel": ("sysctl.present: [{name: a.b}, {value: 1}]", "cmd.run: [{name: sysctl -w a.b=2}]"),
-    "a script is a file": ("file.managed: [{name: /a.sh}]", "cmd.script: [{name: a}, {source: /a.sh}]"),
-    "a script has arguments": ("cmd.script: [{name: 'salt://a'}, {args: -o /a}]", "file.exists: [{name: /a}]"),
-    "a command creates": ("cmd.run: [{name: make}, {creates: /a}]", "file.managed: [{name: /a}]"),
-    "a command has conditions": ("file.managed: [{name: /a}]", "cmd.run: [{name: make}, {unless: test -e /a}]"),
-    "a command has an environment": ("environ.setenv: [{name: A}, {value: b}]", "cmd.run: [{name: make}]"),
-    "a command is somebody's": ("user.present: [{name: u}]", "cmd.run: [{name: make}, {runas: u}]"),
-    "one file of hosts": ("host.present: [{ip: 10.0.0.1}]", "host.absent: [{name: b}, {ip: 10.0.0.1}]"),
-    "one file of grains": ("grains.present: [{value: 1}]", "grains.absent: [{name: b}]"),
-    "one file of settings": ("sysctl.present: [{name: a}, {value: 1}]", "file.append: [{name: /etc/sysctl.conf}, {text: x}]"),
-    "a working tree": ("git.latest: [{name: https://h/r}, {target: /srv/g}]", "file.managed: [{name: /srv/g/x}]"),
-    "keys of a user": ("user.present: [{name: u}]", "ssh_auth.present: [{name: AAAA}, {user: u}]"),
-    "an environment": ("virtualenv.managed: [{name: /srv/v}]", "pip.installed: [{name: x}, {bin_env: /srv/v}]"),
-    "one environment": ("pip.installed: [{name: x}]", "pip.removed: [{name: y}]"),
-    "a link leads to a folder": ("file.symlink: [{name: /srv/current}, {target: v1}]", "file.managed: [{name: /srv/current/a}]"),
-    "aliases": ("alias.present: [{name: y}, {target: x}]", "alias.absent: [{name: y}]"),
-}  # fmt: skip
-APART = {
-    "two files": ("file.managed: [{name: /a/b}]", "file.managed: [{name: /a/c}]"),
-    "two who make one folder": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.managed: [{name: /a/b/d}, {makedirs: true}]"),
-    "a folder made in one that is always there": ("file.managed: [{name: /etc/b/c}, {makedirs: true}]", "file.managed: [{name: /etc/d}]"),
-    "two readers": ("cmd.run: [{name: x}, {onlyif: test -e /a}]", "cmd.run: [{name: y}, {onlyif: test -e /a}]"),
-    "two commands that read in one folder": ("cmd.run: [{name: cat a}, {cwd: /srv}]", "cmd.run: [{name: grep x b}, {cwd: /srv}]"),
-    "two commands without a folder": ("cmd.run: [{name: x}]", "cmd.run: [{name: y}]"),
-    "a command at the root": ("cmd.run: [{name: x}, {cwd: /}]", "file.managed: [{name: /a}]"),
-    "two services": ("service.running: [{name: a}]", "service.running: [{name: b}]"),
-    "who owns a file has other groups": ("file.managed: [{name: /x}, {user: u}]", "group.present: [{name: g}, {members: [u]}]"),
-    "who has a table has other groups": ("cron.present: [{name: a}, {user: root}]", "group.present: [{name: g}, {members: [root]}]"),
-    "two tables": ("cron.present: [{name: a}, {user: u}]", "cron.present: [{name: a}, {user: v}]"),
-    "two trees": ("archive.extracted: [{name: /a}]", "git.latest: [{name: https://h/r}, {target: /b}]"),
-    "two environments": ("pip.installed: [{name: x}, {bin_env: /v}]", "pip.installed: [{name: x}, {bin_env: /w}]"),
-    "a service and a file elsewhere": ("service.running: [{name: a}]", "file.managed: [{name: /a}]"),
-    "a package and a file elsewhere": ("pkg.installed: [{name: a}]", "file.managed: [{name: /a}]"),
-    "tests": ("test.nop: [{name: /a}]", "test.succeed_with_changes: [{name: /a}]"),
-}  # fmt: skip
+PAIRS = beside(__file__)
+
+
+def flow(state):
+    """A state in one line of an SLS."""
+    return json.dumps(state, ensure_ascii=False)[1:-1]
+
+
+@pytest.fixture
+def calling(tmp_path):
+    """A context for footprints that ask the options and the pillar."""
+    harness = PluginHarness(tmp_path)
+    harness.opts["cachedir"] = "/CACHE"
+    with harness.calling():
+        yield
 
 
 @pytest.mark.feature("F059")
-@rows("case", ORDERED)
-def test_states_that_touch_one_thing_keep_their_order(case):
-    first, second = ORDERED[case]
+@pytest.mark.usefixtures("calling")
+@rows("case", PAIRS["ordered"])
+def test_states_that_share_a_thing_keep_their_order(case):
+    first, second = map(flow, PAIRS["ordered"][case])
     assert edges_between(first, second) == {("s0", "s1")}
     assert edges_between(second, first) == {("s0", "s1")}
 
 
-@pytest.mark.parametrize("case", APART)
-def test_states_that_touch_different_things_run_beside_each_other(case):
-    assert edges_between(*APART[case]) == set()
+@pytest.mark.usefixtures("calling")
+@rows("case", PAIRS["apart"])
+def test_states_that_share_nothing_run_beside_each_other(case):
+    assert edges_between(*map(flow, PAIRS["apart"][case])) == set()
+
+
+@pytest.mark.usefixtures("calling")
+@rows("waits", ["waits for packages", "does not wait for packages"])
+def test_a_state_waits_for_packages_that_it_needs_whichever_comes_first(waits):
+    packages = "pkg.installed: [{pkgs: [unzip, openssl]}]"
+    for case, state in PAIRS[waits].items():
+        for first, last in ((packages, flow(state)), (flow(state), packages)):
+            tree = f"s0: {{{first}}}\ns1: {{{last}}}\n"
+            made = plan(tree, states=Bundled(), grains={"os_family": "Debian"}, implicit_order="footprint")
+            assert (("s0", "s1") in edges(made)) is (waits == "waits for packages"), case
+
+
+@pytest.mark.usefixtures("calling")
+@rows(("first", "second"), PAIRS["ordered or told"])
+@rows("turned", [False, True])
+def test_what_the_words_of_two_states_do_not_say_is_ordered_or_told(first, second, turned):
+    states = (second, first) if turned else (first, second)
+    tree = {f"formula{number}": f"s{number}: {{{flow(state)}}}\n" for number, state in enumerate(states)}
+    made = plan(tree, list(tree), states=Bundled(), implicit_order="footprint")
+    assert made.dag.sources(0, 1) or made.unknown
+
+
+@pytest.mark.usefixtures("calling")
+@pytest.mark.parametrize(
+    "command", ["dpkg -i /tmp/x.deb", "apt-get -y install x", "rpm -Uvh /x.rpm", "yum install -y x"]
+)
+def test_what_a_command_installs_comes_before_what_the_formula_writes_over_it(command):
+    made = plan(
+        f"a: {{cmd.run: [{{name: {command}}}]}}\nb: {{file.managed: [{{name: /etc/x/x.conf}}]}}\n",
+        states=Bundled(),
+        implicit_order="footprint",
+    )
+    assert made.dag.sources(0, 1)
+
+
+FOOTPRINTS = yaml_data(Path(__file__).with_name("footprints.yaml").read_text())
+
+
+@rows("name", FOOTPRINTS)
+def test_a_footprint_is_that_of_the_table(name, tmp_path):
+    for case in FOOTPRINTS[name]:
+        harness = PluginHarness(tmp_path)
+        harness.opts.update(case.get("opts", {}))
+        harness.pillar.update(case.get("pillar", {}))
+        with harness.calling():
+            found = state_module(name).mod_footprint(case["state"])
+        said = {key: list(value) if isinstance(value, tuple) else value for key, value in found.items() if value}
+        assert said == {key: value for key, value in case.items() if key in KEYS}, case["state"]
 
 
 def test_what_is_not_installed_yet_changes_nothing_in_what_a_state_touches(tmp_path):

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from asyncstate.states import git
 from plugin_harness import PluginHarness
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
@@ -523,26 +522,6 @@ def test_config_unset(plugins, clone, arguments, result, left):
 def test_settings_that_make_no_sense(plugins, function, arguments):
     row = plugins.state(function, name="a.b", **arguments)
     assert (row["result"], row["changes"]) == (False, {})
-
-
-@pytest.mark.parametrize(
-    ("low", "reads", "writes"),
-    [
-        (
-            {"fun": "latest", "name": "/src", "target": "/t", "user": "www"},
-            ["user:www", "path:/src/**"],
-            ["path:/t/**"],
-        ),
-        ({"fun": "latest", "name": "https://h/x", "target": "/t/"}, ["git-config:"], ["path:/t", "path:/t/**"]),
-        ({"fun": "present", "name": "/r"}, [], ["path:/r/**"]),
-        ({"fun": "config_set", "name": "a.b", "repo": "/r"}, ["path:/r"], ["path:/r/.git/config"]),
-        ({"fun": "config_set", "name": "a.b", "global": True, "user": "u"}, ["user:u"], ["git-config:u"]),
-    ],
-)
-def test_footprint(low, reads, writes):
-    found = git.mod_footprint(low)
-    assert set(reads) <= set(found["reads"])
-    assert set(writes) <= set(found["writes"])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from asyncstate.states import grains as grains_states
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError, InvocationError
@@ -184,14 +183,3 @@ def test_writing(plugins):
     assert "num" not in stored(plugins)
     with pytest.raises(InvocationError):
         plugins.call("grains.setvals", ["k"])
-
-
-def test_footprint():
-    file = "path:/etc/salt/grains"
-    for low, writes in (
-        ({"fun": "present", "name": "a:b"}, ["grains", file]),
-        ({"fun": "append", "name": "a", "convert": True}, ["grains", file]),
-        ({"fun": "append", "name": "a,b", "delimiter": ","}, ["grains#a", f"{file}#a"]),
-    ):
-        assert grains_states.mod_footprint(low) == {"reads": [], "writes": writes}
-    assert grains_states.mod_footprint({"fun": "exists", "name": "a:b"}) == {"reads": ["grains#a"], "writes": []}

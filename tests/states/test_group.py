@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from asyncstate.states import group
 from fake_accounts import FakeAccounts
 from plugin_harness import PluginHarness
 
@@ -36,11 +35,3 @@ def test_a_failure_half_way_tells_what_is_left(plugins, accounts):
     assert row["result"] is False
     assert "Command 'gpasswd' cannot be found\nSome changes could not be applied" in row["comment"]
     assert row["changes"] == {"Failed": {"addusers": ["c"]}}
-
-
-def test_footprint():
-    declared = group.mod_footprint({"name": "app", "gid": 70, "members": ["a"], "addusers": "b,c"})
-    assert {"accounts", "group:app", "group:70", "user:a#groups", "user:b#groups", "user:c#groups"} < set(
-        declared["writes"]
-    )
-    assert "path:/etc/group" in declared["writes"]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 
 import pytest
-from asyncstate.states import host
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
 
@@ -48,10 +47,6 @@ def test_failures(plugins):
         False,
         'hosts.set_host failed to change 10.0.0.1 from "web www" to "x"',
     )
-
-
-def test_footprint():
-    assert host.mod_footprint({"name": "x"}) == {"reads": [], "writes": ["path:/etc/hosts"]}
 
 
 NAMES = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from asyncstate.modules import http as http_module
-from asyncstate.states import http
 from plugin_harness import PluginHarness
 from web_server import web_server
 
@@ -102,10 +101,3 @@ def test_waiting_in_vain(plugins, server, monkeypatch):
     row = plugins.state("http.query", name=f"{server.url}/none", status=200, wait_for=-1)
     assert row["result"] is False
     assert plugins.state("http.wait_for_successful_query", name=server.url)["result"] is False
-
-
-def test_footprint():
-    low = {"fun": "query", "name": "https://h", "ca_bundle": "/ca", "cert": ["/c", "/k"]}
-    found = http.mod_footprint(low)
-    assert found["writes"] == []
-    assert {"path:/ca", "path:/c", "path:/k", "path:/etc/hosts", "path:/etc/resolv.conf"} < set(found["reads"])

@@ -7,7 +7,6 @@ import os
 
 import pytest
 from asyncstate.modules import _ini_document as document
-from asyncstate.states import ini_manage
 from hypothesis import given
 from hypothesis import strategies as st
 from plugin_harness import PluginHarness
@@ -129,10 +128,6 @@ def test_what_is_written_is_read_again(sections):
 
 def test_the_loader_finds_it_by_its_name(tmp_path):
     assert "ini.set_option" in PluginTree(tmp_path).host().salt
-
-
-def test_footprint():
-    assert ini_manage.mod_footprint({"name": "/etc//a.ini"}) == {"reads": ["path:/etc"], "writes": ["path:/etc/a.ini"]}
 
 
 @pytest.mark.timeout(20)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from asyncstate.modules import keyboard as module
-from asyncstate.states import keyboard
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError, InvocationError
@@ -95,12 +94,6 @@ def test_where_it_loads(plugins):
         assert module.__virtual__() is True
         plugins.grains["os_family"] = "RedHat"
         assert module.__virtual__()[0] is False
-
-
-def test_footprint():
-    for fun in ("xorg", "system"):
-        writes = keyboard.mod_footprint({"fun": fun})["writes"]
-        assert {"keyboard:x", "keyboard:system", "path:/etc/default/keyboard"} <= set(writes)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-x", "us\n"])

@@ -6,7 +6,6 @@ import os
 
 import pytest
 from asyncstate.modules import kmod as module
-from asyncstate.states import kmod
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError
@@ -152,16 +151,3 @@ def test_execution_functions(plugins, tmp_path):
     (tmp_path / "modules").mkdir()
     with pytest.raises(CommandExecutionError, match="Could not read"):
         plugins.call("kmod.mod_list", only_persist=True)
-
-
-def test_footprint():
-    assert kmod.mod_footprint({"name": "a-b"})["writes"] == ["kmod:a-b", "path:/sys/module/a_b"]
-    assert kmod.mod_footprint({"name": "a", "mods": ["b", "c"], "persist": True})["writes"] == [
-        "kmod:b",
-        "kmod:c",
-        "path:/sys/module/b",
-        "path:/sys/module/c",
-        "kmod:list",
-        "path:/etc/modules",
-        "path:/etc/modules-load.d/salt_managed.conf",
-    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from asyncstate.modules import _init_system, _locale_generation, debian_locale, localectl_locale
-from asyncstate.states import locale
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError, InvocationError
@@ -203,12 +202,3 @@ def test_one_provider_loads(plugins, programs, monkeypatch, systemd_runs):
         assert (debian_locale.__virtual__() is True) is not systemd_runs
         plugins.grains["os_family"] = "RedHat"
         assert debian_locale.__virtual__()[0] is False
-
-
-def test_footprint():
-    assert locale.mod_footprint({"fun": "present", "name": "x"})["writes"] == [
-        "locale:compiled",
-        "path:/etc/locale.gen",
-        "path:/usr/lib/locale/**",
-    ]
-    assert locale.mod_footprint({"fun": "system", "name": "x"})["reads"] == ["locale:compiled"]

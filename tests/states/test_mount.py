@@ -312,30 +312,6 @@ def test_what_is_mounted(plugins, kernel, place, tmp_path, monkeypatch):
     assert plugins.call("mount.is_fuse_exec", "sshfs") is False
 
 
-def test_footprint():
-    what = {"fun": "mounted", "name": "/srv/data/", "device": "/dev/sdb1", "user": "a"}
-    assert mount.mod_footprint(what) == {
-        "reads": ["user:a", "path:/srv", "path:/dev/sdb1", "processes"],
-        "writes": ["path:/srv/data", "path:/srv/data/**", "mount:/srv/data", "path:/etc/fstab"],
-    }
-    remote = mount.mod_footprint({**what, "device": "nas:/x", "opts": "ro,credentials=/etc/smb", "mkmnt": True})
-    assert {"path:/etc/hosts", "path:/etc/smb"} < set(remote["reads"])
-    assert remote["makes"] == ["path:/srv"]
-    listed = {"fun": "fstab_present", "name": "/dev/x", "fs_file": "/d"}
-    assert "mount:/d" in mount.mod_footprint(listed)["writes"]
-    assert mount.mod_footprint({**listed, "mount": False})["writes"] == ["path:/etc/fstab"]
-    assert mount.mod_footprint({"fun": "unmounted", "name": "/a"})["writes"] == ["path:/a", "path:/a/**", "mount:/a"]
-    assert mount.mod_footprint({"fun": "swap", "name": "/s", "persist": False})["writes"] == ["swap:/s"]
-    assert mount.mod_footprint({"fun": "fstab_absent", "name": "/a", "config": "/x"})["writes"] == ["path:/x"]
-
-
-@pytest.mark.parametrize("more", [{"opts": "ro,bind"}, {"opts": ["rbind"]}, {"fstype": "bind"}])
-def test_what_is_in_a_bound_folder_has_two_names(more):
-    footprint = mount.mod_footprint({"fun": "mounted", "name": "/a", "device": "/srv/a", **more})
-    assert footprint["links"] == {"/a": "/srv/a"}
-    assert "links" not in mount.mod_footprint({"fun": "unmounted", "name": "/a", "device": "/srv/a", **more})
-
-
 @pytest.mark.usefixtures("kernel")
 def test_a_folder_that_was_made_for_a_mount_that_fails_goes_again(plugins, tmp_path):
     plugins.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 32, "stdout": "", "stderr": "no such device"}

@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from asyncstate.states import pip
 from plugin_harness import PluginHarness
 from wheelhouse import FakePip, make_environment, make_wheel
 
@@ -205,20 +204,6 @@ def test_pip_may_be_missing(plugins):
         plugins.call("pip.version")
     row = plugins.state("pip.installed", name="tiny")
     assert row["comment"] == "Error installing 'tiny': Could not find a `pip` binary"
-
-
-@pytest.mark.parametrize(
-    ("low", "writes"),
-    [
-        ({"bin_env": "/srv/venv"}, ["path:/srv/venv/**"]),
-        ({"bin_env": "/srv/venv/bin/pip3"}, ["path:/srv/venv/**"]),
-        ({"pip_bin": "/srv/venv/bin/python"}, ["path:/srv/venv/**"]),
-        ({"target": "/t"}, ["path:/t/**"]),
-        ({}, ["pip"]),
-    ],
-)
-def test_footprint(low, writes):
-    assert pip.mod_footprint({"fun": "installed", **low})["writes"] == writes
 
 
 @pytest.mark.parametrize(

@@ -65,22 +65,3 @@ def test_a_server_that_does_not_answer_is_one_failed_row(plugins, server, case):
             plugins.salt[name] = refuse
     row = plugins.state(CHANGES[case]["state"], test=True, **CHANGES[case]["arguments"])
     assert short(row) == (False, "connection refused", {})
-
-
-def test_footprints(plugins):
-    from asyncstate.states import postgres_cluster, postgres_tablespace, postgres_user
-
-    def common(user):
-        return [f"user:{user}", "service:postgresql", f"path:~{user}/.pgpass"]
-
-    assert postgres_user.mod_footprint({"name": "ada"}) == {"reads": common("postgres"), "writes": ["postgres"]}
-    assert postgres_user.mod_footprint({"user": "pg"})["reads"] == common("pg")
-    assert "path:/etc/hosts" in postgres_user.mod_footprint({"db_host": "db"})["reads"]
-    assert "path:/etc/hosts" not in postgres_user.mod_footprint({"db_host": "/run/postgresql"})["reads"]
-    assert postgres_tablespace.mod_footprint({"directory": "/d/"})["reads"] == [*common("postgres"), "path:/d"]
-    cluster = {"version": 15, "name": "main", "datadir": "/d"}
-    assert postgres_cluster.mod_footprint(cluster)["writes"] == [
-        "postgres",
-        "path:/d/**",
-        "path:/etc/postgresql/15/main/**",
-    ]

@@ -176,7 +176,3 @@ def test_an_empty_list_waits_for_nothing(plugins):
     plugins.services.hosts = Hosts()
     assert called(plugins, "wait_for_event", {"name": "t", "id_list": []})["result"] is True
     assert called(plugins, "wait_for_event", {"name": "t", "id_list": "a", "timeout": 0})["result"] is False
-
-
-def test_steps_touch_nothing_here():
-    assert states.mod_footprint({}) == {"reads": [], "writes": []}

@@ -62,20 +62,3 @@ def test_watching_in_vain(prepare):
         assert states.mod_watch("sun", sfun="running", reload=True)["comment"] == "reload is broken"
         harness.service.alive = False
         assert states.mod_watch("sun", sfun="dead")["comment"] == "Service is already stopped"
-
-
-@pytest.mark.parametrize(
-    ("name", "units"),
-    [
-        ("sun", ["sun.service"]),
-        ("php8.2-fpm", ["php8.2-fpm.service"]),
-        ("sun.timer", ["sun.timer"]),
-        ("sun@1", ["sun@1.service", "sun@.service"]),
-    ],
-)
-def test_the_footprint_is_the_service_and_where_it_is_defined(name, units):
-    footprint = states.mod_footprint({"name": name, "fun": "running"})
-    assert footprint["writes"] == [f"service:{name}", f"processes#{name}"]
-    assert states.mod_footprint({"name": name, "fun": "enabled"})["writes"] == [f"service:{name}"]
-    own = [path for path in footprint["reads"] if path.startswith("path:/etc/systemd/system/")]
-    assert own == [f"path:/etc/systemd/system/{unit}{tree}" for unit in units for tree in ("", ".d/**")]

@@ -8,7 +8,6 @@ import stat
 import pytest
 from asyncstate.modules import _user_files
 from asyncstate.modules.ssh import lines
-from asyncstate.states import ssh_auth
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
 
@@ -221,20 +220,6 @@ def test_a_file_of_the_system_may_have_several_names(tmp_path):
     os.link(tmp_path / "a", tmp_path / "b")
     assert _user_files.read(str(tmp_path / "b")) == "x"
     assert _user_files.read(str(tmp_path / "no/b")) is None
-
-
-def test_footprint():
-    assert ssh_auth.mod_footprint({"fun": "present", "name": "x", "user": "a"}) == {
-        "reads": ["user:a"],
-        "writes": ["ssh_auth:a#x", "path:~a/.ssh/authorized_keys#x"],
-        "makes": ["path:~a//.ssh?0700:a:group of a"],
-    }
-    low = {"fun": "absent", "user": "root", "config": "%h/%u.keys", "source": "/srv/k"}
-    assert ssh_auth.mod_footprint(low) == {
-        "reads": ["user:root", "path:/srv/k"],
-        "writes": ["ssh_auth:root", "path:~root/root.keys"],
-    }
-    assert "path:/etc/keys" in ssh_auth.mod_footprint({"user": "a", "config": "/etc/keys"})["writes"]
 
 
 def test_a_dry_run_refuses_keys_of_a_file_that_is_missing(plugins):

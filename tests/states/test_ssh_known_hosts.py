@@ -6,7 +6,6 @@ import os
 
 import pytest
 from asyncstate.modules.ssh.entries import entry, hashed_name
-from asyncstate.states import ssh_known_hosts
 from hypothesis import given
 from hypothesis import strategies as st
 from plugin_harness import PluginHarness
@@ -176,20 +175,6 @@ def test_execution_functions(plugins, known, tmp_path):
     assert answer == {"status": "removed", "comment": f"Host b not found in {known}"}
     assert plugins.call("ssh.hash_known_hosts", "worker")["status"] == "updated"
     assert plugins.call("ssh.check_known_host", "worker", "a", fingerprint="x") == "update"
-
-
-def test_footprint():
-    low = {"fun": "present", "name": "x", "user": "a", "key": "AAAA"}
-    known = "path:~a/.ssh/known_hosts"
-    assert ssh_known_hosts.mod_footprint(low) == {
-        "reads": ["user:a"],
-        "writes": [known, f"{known}.old", "ssh_known_hosts:a"],
-        "makes": ["path:~a//.ssh?0700:a:group of a"],
-    }
-    assert "path:/etc/hosts" in ssh_known_hosts.mod_footprint({**low, "key": None})["reads"]
-    assert "makes" not in ssh_known_hosts.mod_footprint({**low, "fun": "absent"})
-    for_all = ssh_known_hosts.mod_footprint({"fun": "present", "name": "x", "key": "AAAA"})
-    assert (for_all["writes"][0], for_all["makes"]) == ("path:/etc/ssh/ssh_known_hosts", ["path:/etc/ssh"])
 
 
 def test_the_hosts_of_a_user_who_does_not_exist(plugins):

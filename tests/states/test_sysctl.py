@@ -6,7 +6,6 @@ import os
 
 import pytest
 from asyncstate.modules import linux_sysctl
-from asyncstate.states import sysctl
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError
@@ -55,18 +54,3 @@ def test_other_functions(plugins, kernel, config):
     with pytest.raises(CommandExecutionError, match="does not exist"):
         plugins.call("sysctl.assign", "net.nothing", 1)
     assert os.listdir(kernel) == ["net"]
-
-
-def test_footprint():
-    assert sysctl.mod_footprint({"name": "a.b", "config": "/etc/sysctl.d/x.conf"}) == {
-        "reads": [],
-        "writes": ["sysctl:a.b", "path:/etc/sysctl.d/x.conf#a.b"],
-        "makes": ["path:/etc/sysctl.d"],
-    }
-    for name in ("a.b", "a/b"):
-        assert sysctl.mod_footprint({"name": name})["writes"] == [
-            "sysctl:a.b",
-            "path:/etc/sysctl.conf#a.b",
-            "path:/etc/sysctl.d/99-salt.conf#a.b",
-        ]
-    assert "sysctl:net.ipv4.conf.*.x/y" in sysctl.mod_footprint({"name": "net/ipv4/conf/eth0.1/x.y"})["writes"]

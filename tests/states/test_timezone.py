@@ -6,7 +6,6 @@ import os
 
 import pytest
 from asyncstate.modules import _init_system, _zoneinfo, timedatectl_timezone, zoneinfo_timezone
-from asyncstate.states import timezone
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError, InvocationError
@@ -191,7 +190,3 @@ def test_one_provider_loads(monkeypatch, tmp_path, systemd_runs):
     monkeypatch.setattr(_init_system, "booted_with_systemd", lambda: systemd_runs)
     assert (timedatectl_timezone.__virtual__() is True) is systemd_runs
     assert (zoneinfo_timezone.__virtual__() is True) is not systemd_runs
-
-
-def test_footprint():
-    assert "path:/etc/localtime" in timezone.mod_footprint({"name": "x"})["writes"]

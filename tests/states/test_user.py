@@ -8,7 +8,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-from asyncstate.states import user
 from fake_accounts import FakeAccounts
 from plugin_harness import PluginHarness
 
@@ -55,19 +54,6 @@ def test_a_failure_half_way_reports_what_was_done(plugins, accounts):
     assert row["result"] is False
     assert row["changes"] == {"shell": "/bin/zsh"}
     assert row["comment"] == "Command 'usermod' cannot be found"
-
-
-def test_footprint():
-    declared = user.mod_footprint(
-        {"name": "ada", "groups": ["wheel"], "optional_groups": ["x"], "gid": "staff", "shell": "/bin/zsh"}
-    )
-    assert {"accounts", "path:/etc/passwd", "user:ada", "group:ada", "path:~ada"} <= set(declared["writes"])
-    assert {"group:wheel", "group:x", "group:staff", "path:/bin/zsh", "path:/etc/skel/**"} <= set(declared["reads"])
-    numbers = user.mod_footprint({"name": "ada", "uid": 1005, "gid": 1006, "home": "/srv/ada/"})
-    assert {"user:1005", "group:1006", "path:/srv/ada"} <= set(numbers["writes"])
-    gone = {"fun": "absent", "name": "ada"}
-    assert not any(name.startswith("path:~") for name in user.mod_footprint(gone)["writes"])
-    assert "path:~ada/**" in user.mod_footprint({**gone, "purge": True})["writes"]
 
 
 NAME = "asx-test"

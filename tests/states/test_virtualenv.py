@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import pytest
-from asyncstate.states import virtualenv
 from plugin_harness import PluginHarness
 from wheelhouse import FakePip, lend_pip, make_wheel
 
@@ -198,18 +197,3 @@ def test_with_python_itself(plugins, tmp_path):
     assert folder.endswith("site-packages")
     with pytest.raises(CommandExecutionError, match="does not appear to be a virtualenv"):
         plugins.call("virtualenv.get_site_packages", str(tmp_path))
-
-
-def test_footprint():
-    low = {
-        "fun": "managed",
-        "name": "/srv/env/",
-        "user": "www",
-        "requirements": "/srv/list",
-        "python": "/usr/bin/python3",
-    }
-    found = virtualenv.mod_footprint(low)
-    assert found["writes"] == ["path:/srv/env", "path:/srv/env/**"]
-    assert {"user:www", "path:/srv/list", "path:/usr/bin/python3", "pip", "path:/etc/pip.conf"} < set(found["reads"])
-    assert found["makes"] == ["path:/srv?0755:www:root"]
-    assert "path:/etc/pip.conf" not in virtualenv.mod_footprint({"name": "/srv/env"})["reads"]

@@ -423,21 +423,6 @@ def test_dates(plugins, folder, key):
     assert dt.datetime.strptime(told["not_after"], "%Y-%m-%d %H:%M:%S") < dt.datetime(2020, 2, 2)  # noqa: DTZ001, DTZ007
 
 
-def test_footprints(plugins):
-    from asyncstate.states import x509 as module
-
-    plugins.pillar["x509_signing_policies"] = {"www": [{"signing_cert": "/pki/ca.crt"}, {"copypath": "/pki/all"}]}
-    low = {"name": "/etc/x.crt", "private_key": "/etc/x.key", "signing_policy": "www", "user": "www"}
-    with plugins.calling():
-        found = module.mod_footprint(low)
-        revoked = module.mod_footprint(
-            {"name": "/x.crl", "revoked": [{"certificate": "/a.crt"}], "signing_cert": "PEM"}
-        )
-    assert sorted(found["reads"]) == ["path:/etc", "path:/etc/x.key", "path:/pki/ca.crt", "user:www"]
-    assert found["writes"] == ["path:/etc/x.crt", "path:/pki/all/**"]
-    assert sorted(revoked["reads"]) == ["path:/", "path:/a.crt"]
-
-
 @pytest.mark.parametrize(
     ("before", "said"),
     [
