@@ -11,6 +11,9 @@ import sys
 import pytest
 from fake_docker import FakeDocker
 from plugin_harness import PluginHarness
+from tables import beside
+
+TABLES = beside(__file__)
 
 pytestmark = pytest.mark.feature("F213")
 
@@ -76,29 +79,7 @@ def test_a_container_is_made_and_started_once(plugins):
     assert short(dry) == (True, "Container 'web' is already configured as specified", {})
 
 
-CHANGED = [
-    ({"environment": {"MODE": "b", "N": 1}}, "Config", {"Env": (["MODE=b", "N=1", "PATH=/bin"], ["MODE=a", "PATH=/bin"])}),
-    ({"environment": ["MODE=b"]}, "Config", {"Env": (["MODE=b", "PATH=/bin"], ["MODE=a", "PATH=/bin"])}),
-    ({"command": "/bin/busybox sleep 99"}, "Config", {"Cmd": (["/bin/busybox", "sleep", "99"], COMMAND)}),
-    ({"cmd": ["/bin/busybox", "sleep", 98]}, "Config", {"Cmd": (["/bin/busybox", "sleep", "98"], COMMAND)}),
-    ({"entrypoint": ["/bin/busybox"], "command": ["sleep", "97"]}, "Config",
-     {"Entrypoint": (["/bin/busybox"], None), "Cmd": (["sleep", "97"], COMMAND)}),
-    ({"labels": {"a": "b"}}, "Config", {"Labels": ({"a": "b", "tag": "1"}, {"tag": "1"})}),
-    ({"interactive": True}, "Config", {"OpenStdin": (True, False)}),
-    ({"tty": True}, "Config", {"Tty": (True, False)}),
-    ({"user": 7}, "Config", {"User": ("7", "")}),
-    ({"binds": "/tmp:/srv:ro"}, "HostConfig", {"Binds": (["/tmp:/srv:ro"], None)}),
-    ({"binds": {"/tmp": {"bind": "/srv", "mode": "rw"}}}, "HostConfig", {"Binds": (["/tmp:/srv:rw"], None)}),
-    ({"port_bindings": "127.0.0.1:45080:80"}, "HostConfig", {"PortBindings": ({"80/tcp": [{"HostIp": "127.0.0.1", "HostPort": "45080"}]}, {})}),
-    ({"restart_policy": "on-failure:3"}, "HostConfig", {"RestartPolicy": ({"Name": "on-failure", "MaximumRetryCount": 3}, "DEFAULT")}),
-    ({"extra_hosts": ["db:10.9.8.7"]}, "HostConfig", {"ExtraHosts": (["db:10.9.8.7"], None)}),
-    ({"cap_add": "NET_ADMIN,SYS_TIME"}, "HostConfig", {"CapAdd": (["NET_ADMIN", "SYS_TIME"], None)}),
-    ({"ulimits": "nofile=512:1024"}, "HostConfig", {"Ulimits": ([{"Name": "nofile", "Soft": 512, "Hard": 1024}], None)}),
-    ({"network_mode": "host"}, "HostConfig", {"NetworkMode": ("host", "default")}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "section", "items"), CHANGED)
+@pytest.mark.parametrize(("arguments", "section", "items"), TABLES["a container that must change is replaced once"])
 def test_a_container_that_must_change_is_replaced_once(plugins, arguments, section, items):
     common = {"name": "web", "image": "busy:1"}
     plugins.state("docker_container.running", **common, environment=["MODE=a"])
@@ -273,29 +254,7 @@ def test_a_container_that_cannot_be_started(plugins, command, daemon):
     assert plugins.call("docker.list_containers", all=True) == ["web"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"image": None}, "The 'image' argument is required"),
-        ({"port_bindings": "80:70-71"}, "Invalid input. port_bindings: Host port range (80) does not have"),
-        ({"port_bindings": "a:b"}, "Invalid input. port_bindings: 'b' is non-numeric"),
-        ({"port_bindings": ":80"}, "Invalid input. port_bindings: Empty host port"),
-        ({"port_bindings": "1.2.3.400:80:80"}, "Invalid input. port_bindings: '1.2.3.400' does not appear"),
-        (
-            {"port_bindings": "80:80", "publish_all": True},
-            "Invalid input. port_bindings: Cannot be used when publish_all",
-        ),
-        ({"extra_hosts": "db"}, "Invalid input. extra_hosts: 'db' is not a name and a value"),
-        ({"extra_hosts": {"db": "1.2.3"}}, "Invalid input. extra_hosts: '1.2.3' is not a valid IP address"),
-        ({"hostname": "a", "network_mode": "host"}, "Invalid input. hostname: Cannot be used when network_mode=host"),
-        ({"restart_policy": "on-failure:x"}, "Invalid input. restart_policy: Retry count 'x' is non-numeric"),
-        ({"ulimits": "nofile"}, "Invalid input. ulimits: Ulimit definition 'nofile' is not in the format"),
-        ({"volumes": "srv"}, "Invalid input. volumes: 'srv' is not an absolute path"),
-        ({"env": "a=b", "environment": "a=c"}, "environment is given twice, under this name and another one"),
-        ({"networks": [{"bridge": [{"aliases": None}]}]}, "Config option 'aliases' for network 'bridge' is missing"),
-        ({"networks": 7}, "Invalid network configuration: expected a list of networks"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "comment"), TABLES["a container that makes no sense"])
 def test_a_container_that_makes_no_sense(plugins, arguments, comment):
     row = plugins.state("docker_container.running", **{"name": "web", "image": "busy:1", **arguments})
     assert (row["result"], row["changes"]) == (False, {})
@@ -346,20 +305,7 @@ def test_an_image_is_loaded_or_built(plugins, daemon, tmp_path):
     assert short(row) == (False, comment, {})
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "comment"),
-    [
-        ("docker_image.present", {"name": "a", "build": "/x"}, "The 'tag' argument is required if any one of"),
-        ("docker_image.present", {"name": "a", "build": "/x", "load": "/y"}, "Only one of 'build', 'load', or 'sls'"),
-        ("docker_image.present", {"name": "a", "sls": "x"}, "Images cannot be built by states ('sls') here"),
-        ("docker_image.absent", {}, "One of 'name' and 'images' must be provided"),
-        ("docker_container.stopped", {}, "One of 'name' and 'containers' must be provided"),
-        ("docker_container.stopped", {"containers": "a"}, "containers must be a list"),
-        ("docker_container.stopped", {"name": "a"}, "The following container(s) are absent: a"),
-        ("docker_network.present", {"name": "a", "colour": "blue"}, "Unknown arguments of a network: colour"),
-        ("docker_network.present", {"name": "a", "gateway": "10.0.0.1"}, "A subnet is required in each IPAM pool"),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments", "comment"), TABLES["what makes no sense"])
 @pytest.mark.parametrize("test", [True, False])
 def test_what_makes_no_sense(plugins, function, arguments, comment, test):
     row = plugins.state(function, test=test, **arguments)
@@ -381,15 +327,7 @@ def test_several_containers_are_stopped(plugins, daemon):
     assert short(row) == (True, "All specified containers are absent or not running", {})
 
 
-@pytest.mark.parametrize(
-    ("call", "comment", "left"),
-    [
-        ("/rename", "Failed to rename temp container: Error 500: no! Failed to replace container 'web'", []),
-        ("/stop", "Error 500: no!", ["web"]),
-        ("/networks/inner/connect", "Error 500: no!", ["web"]),
-        ("POST /containers/create", "Error 500: no!", ["web"]),
-    ],
-)
+@pytest.mark.parametrize(("call", "comment", "left"), TABLES["a failure half way leaves no second container"])
 def test_a_failure_half_way_leaves_no_second_container(plugins, daemon, call, comment, left):
     plugins.state("docker_network.present", name="inner")
     plugins.state("docker_container.running", name="web", image="busy:1")
@@ -401,18 +339,7 @@ def test_a_failure_half_way_leaves_no_second_container(plugins, daemon, call, co
     assert plugins.call("docker.list_containers", all=True) == left
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        ("docker_container.running", {"name": "web", "image": "busy:1"}),
-        ("docker_container.stopped", {"name": "web"}),
-        ("docker_container.absent", {"name": "web"}),
-        ("docker_image.present", {"name": "busy"}),
-        ("docker_image.absent", {"name": "busy"}),
-        ("docker_network.present", {"name": "inner"}),
-        ("docker_network.absent", {"name": "inner"}),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments"), TABLES["without a daemon there is one failed row"])
 def test_without_a_daemon_there_is_one_failed_row(plugins, function, arguments, tmp_path):
     plugins.opts["docker.url"] = f"unix://{tmp_path}/none.sock"
     row = plugins.state(function, test=True, **arguments)

@@ -4,6 +4,9 @@ import os
 
 import pytest
 from plugin_harness import PluginHarness
+from tables import beside
+
+TABLES = beside(__file__)
 
 
 def fake_environ(variables):
@@ -26,23 +29,7 @@ def plugins(tmp_path, monkeypatch):
 ALREADY = "Environ values were already set with the correct values"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "changes"),
-    [
-        ({"name": "NEW", "value": "x"}, {"NEW": "x"}),
-        ({"name": "SET", "value": "other"}, {"SET": "other"}),
-        ({"name": "x", "value": {"NEW": "x", "SET": "y"}}, {"NEW": "x", "SET": "y"}),
-        ({"name": "x", "value": {"NEW": "x", "SET": "value"}}, {"NEW": "x", "SET": "value"}),
-        ({"name": "SET", "value": False}, {"SET": ""}),
-        ({"name": "SET", "value": False, "false_unsets": True}, {"SET": None}),
-        ({"name": "GONE", "value": False}, {"GONE": ""}),
-        (
-            {"name": "NEW", "value": "x", "clear_all": True, "false_unsets": True},
-            {"NEW": "x", "SET": None, "EMPTY": None},
-        ),
-        ({"name": "NEW", "value": "x", "clear_all": True}, {"NEW": "x", "SET": "", "EMPTY": ""}),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "changes"), TABLES["changes once"])
 def test_changes_once(plugins, arguments, changes):
     row = plugins.state("environ.setenv", **arguments)
     assert row == {"name": arguments["name"], "result": True, "comment": "Environ values were set", "changes": changes}
@@ -50,15 +37,7 @@ def test_changes_once(plugins, arguments, changes):
     assert again == {"name": arguments["name"], "result": True, "comment": ALREADY, "changes": {}}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"name": "SET", "value": "value"},
-        {"name": "x", "value": {"SET": "value", "EMPTY": ""}},
-        {"name": "EMPTY", "value": False},
-        {"name": "GONE", "value": False, "false_unsets": True},
-    ],
-)
+@pytest.mark.parametrize("arguments", TABLES["already right"])
 def test_already_right(plugins, arguments):
     row = plugins.state("environ.setenv", **arguments)
     assert row == {"name": arguments["name"], "result": True, "comment": ALREADY, "changes": {}}

@@ -3,6 +3,9 @@
 import pytest
 from asyncstate.states import archive, file, git, pkg
 from plugin_harness import PluginHarness
+from tables import beside
+
+TABLES = beside(__file__)
 
 URL, HASH = "https://h.example.org/a.tar.gz?token=x", "0" * 64
 
@@ -72,20 +75,7 @@ def test_a_repository():
     assert "path:/srv/r/**" in one(git.mod_prefetch(low("cloned", "file:///srv/r", target="/srv/a")))["reads"]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"name": "git@h.example.org:a.git"},
-        {"name": "ssh://h.example.org/a.git"},
-        {"name": "/srv/r"},
-        {"user": "www"},
-        {"depth": 1},
-        {"identity": "/root/.ssh/id"},
-        {"target": None},
-        {"target": "a"},
-        {"fun": "present"},
-    ],
-)
+@pytest.mark.parametrize("arguments", TABLES["a repository that is not fetched ahead"])
 def test_a_repository_that_is_not_fetched_ahead(arguments):
     assert git.mod_prefetch({**low("latest", URL, target="/srv/a"), **arguments}) == []
 
@@ -111,19 +101,7 @@ def test_packages(packages):
     assert one(packages(pkgs=["curl", {"vim": "2"}]))["what"] == "packages: curl, vim"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"fun": "removed"},
-        {"sources": [{"a": "/a.deb"}]},
-        {"version": ">=1"},
-        {"version": "latest"},
-        {"pkgs": []},
-        {"pkgs": "a"},
-        {"pkgs": ["a*"]},
-        {"pkgs": ["-o", "x"]},
-    ],
-)
+@pytest.mark.parametrize("arguments", TABLES["packages that are not fetched ahead"])
 def test_packages_that_are_not_fetched_ahead(packages, arguments):
     assert packages(**arguments) == []
 

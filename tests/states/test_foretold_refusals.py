@@ -7,6 +7,9 @@ import shutil
 import pytest
 from plugin_harness import PluginHarness
 from recorded_states import recorded, replay
+from tables import beside
+
+TABLES = beside(__file__)
 
 NOWHERE = "/no/such/place"
 NOBODY_HAS_IT = 54321
@@ -139,17 +142,7 @@ def test_a_dry_run_refuses_a_local_account_without_the_tools_for_one(plugins, mo
         assert (row["result"], row["comment"]) == (False, f"Command '{program}' cannot be found")
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        ("cron.present", {"name": "a\nb"}),
-        ("cron.present", {"name": "a", "identifier": "b\nc"}),
-        ("cron.present", {"name": "a", "minute": "1 2"}),
-        ("cron.env_present", {"name": "A", "value": "b\nc"}),
-        ("cron.env_present", {"name": "A B", "value": "c"}),
-        ("sysctl.present", {"name": "kernel.x", "value": "1\n2"}),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments"), TABLES["a dry run refuses what is no entry of its file"])
 def test_a_dry_run_refuses_what_is_no_entry_of_its_file(plugins, function, arguments):
     plugins.salt |= {"cron.list_tab": lambda user: {"crons": [], "special": [], "env": []}}
     row = plugins.state(function, test=True, **arguments)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 from plugin_harness import PluginHarness
+from tables import beside
+
+TABLES = beside(__file__)
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
 
@@ -103,16 +106,7 @@ def test_a_first_clone(plugins, source, tmp_path):
     assert again["comment"] == f"Repository {target} is up-to-date"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "wanted"),
-    [
-        ({"rev": "dev"}, ("dev", "main", "Repository was reset to origin/dev ({dev7}). Tracking branch was updated")),
-        ({"rev": "dev", "branch": "mine"}, ("dev", "mine", "Branch 'mine' checked out, with origin/dev ({dev7})")),
-        ({"rev": "v1"}, ("v1", "main", "Repository was reset to v1 ({v17}). Tracking branch was unset.")),
-        ({"rev": "v2", "branch": "mine"}, ("v2^{commit}", "mine", "Branch 'mine' checked out, with v2")),
-        ({"rev": "main", "remote": "up"}, ("main", "main", "cloned to")),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "wanted"), TABLES["a first clone at a revision"])
 def test_a_first_clone_at_a_revision(latest, source, tmp_path, arguments, wanted):
     commit, branch, comment = wanted
     row = latest(**arguments)
@@ -127,21 +121,8 @@ def test_a_first_clone_at_a_revision(latest, source, tmp_path, arguments, wanted
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "said"),
-    [
-        ("latest", {"branch": "a b"}, "fatal: 'a b' is not a valid branch name"),
-        ("latest", {"branch": "a..b"}, "fatal: 'a..b' is not a valid branch name"),
-        ("latest", {"branch": "a/.b"}, "fatal: 'a/.b' is not a valid branch name"),
-        ("latest", {"branch": "-a"}, "fatal: '-a' is not a valid branch name"),
-        ("latest", {"branch": "a.lock"}, "fatal: 'a.lock' is not a valid branch name"),
-        ("latest", {"depth": 0, "rev": "main"}, "fatal: depth 0 is not a positive number"),
-        ("cloned", {"https_user": "u"}, "Basic Auth only supported for HTTPS"),
-        ("present", {"shared": "maybe"}, "fatal: bad boolean config value 'maybe' for 'arg'"),
-        ("present", {"separate_git_dir": ""}, "fatal: options '--separate-git-dir' and '--bare' cannot be used together"),
-        ("present", {"separate_git_dir": "/no/such/x", "bare": False}, "fatal: Invalid path '/no/such': No such file or directory"),
-        ("present", {"separate_git_dir": "/x"}, "fatal: options '--separate-git-dir' and '--bare' cannot be used together"),
-    ],
-)  # fmt: skip
+    ("function", "arguments", "said"), TABLES["what git refuses is refused before anything is made"]
+)
 def test_what_git_refuses_is_refused_before_anything_is_made(plugins, source, function, arguments, said):
     plugins.opts["foresight"] = True
     target = source.path.parent / "target"
@@ -316,24 +297,7 @@ def test_submodules(latest, source, tmp_path):
     assert (tmp_path / "target/part/p").read_text() == "p"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"rev": ""}, "'' is not a valid value for the 'rev' argument"),
-        ({"rev": "gone"}, "No revision matching 'gone' exists in the remote repository"),
-        ({"target": "target"}, "target 'target' is not an absolute path"),
-        ({"remote": ""}, "'remote' argument is required"),
-        ({"force_reset": "x"}, "'force_reset' must be one of True, False, or 'remote-changes'"),
-        ({"rev": "main", "bare": True}, "'rev' is not compatible with the 'mirror' and 'bare' arguments"),
-        ({"depth": 1}, "When 'depth' is used, 'rev' must be set to the name of a branch or tag"),
-        ({"identity": 5}, "identity must be either a list or a string"),
-        ({"identity": "key"}, "identity 'key' is not an absolute path"),
-        ({"https_user": "u"}, "Basic Auth only supported for HTTPS"),
-        ({"colour": "red"}, "The following keyword arguments are not valid: colour=red"),
-        ({"identity": "/nowhere/key"}, "The following identity file(s) were not found: /nowhere/key"),
-        ({"name": "/nowhere"}, "Failed to check remote refs: fatal: '/nowhere' does not appear to be a git repository"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "comment"), TABLES["what makes no sense"])
 def test_what_makes_no_sense(latest, arguments, comment):
     row = latest(**arguments)
     assert (row["result"], row["changes"]) == (False, {})
@@ -457,15 +421,7 @@ def test_present(plugins, tmp_path):
     assert [each.name for each in (tmp_path / "other").iterdir()] == [".git"]
 
 
-@pytest.mark.parametrize(
-    ("before", "arguments", "after"),
-    [
-        ([], {"value": "x"}, ["x"]),
-        (["y"], {"value": 3}, ["3"]),
-        (["y", "z"], {"multivar": ["a", "b"]}, ["a", "b"]),
-        (["y", "z"], {"multivar": "a,b"}, ["a", "b"]),
-    ],
-)
+@pytest.mark.parametrize(("before", "arguments", "after"), TABLES["config set"])
 def test_config_set(plugins, clone, before, arguments, after):
     for value in before:
         clone("config", "--add", "app.key", value)
@@ -484,17 +440,7 @@ def test_config_of_a_user(plugins, tmp_path):
     assert row["changes"] == {"user.email": ["a@example.org"]}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "result", "left"),
-    [
-        ({"name": "app.one"}, True, "y z"),
-        ({"name": "app.many"}, False, "x y z"),
-        ({"name": "app.many", "all": True}, True, "x"),
-        ({"name": "app.many", "value_regex": "z"}, True, "x y"),
-        ({"name": r"app\..+", "all": True}, True, ""),
-        ({"name": "app.none"}, True, "x y z"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "result", "left"), TABLES["config unset"])
 def test_config_unset(plugins, clone, arguments, result, left):
     for key, value in (("one", "x"), ("many", "y"), ("many", "z")):
         clone("config", "--add", f"app.{key}", value)
@@ -508,17 +454,7 @@ def test_config_unset(plugins, clone, arguments, result, left):
     assert again["changes"] == {}
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        ("git.config_set", {"value": "x"}),
-        ("git.config_set", {"value": "x", "multivar": "y", "repo": "/r"}),
-        ("git.config_set", {"repo": "/r"}),
-        ("git.config_set", {"value": "x", "repo": "/r", "colour": 1}),
-        ("git.config_unset", {}),
-        ("git.config_unset", {"repo": "/r", "colour": 1}),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments"), TABLES["settings that make no sense"])
 def test_settings_that_make_no_sense(plugins, function, arguments):
     row = plugins.state(function, name="a.b", **arguments)
     assert (row["result"], row["changes"]) == (False, {})

@@ -5,9 +5,12 @@ import errno
 import pytest
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
+from tables import beside
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.filesystem import change
+
+TABLES = beside(__file__)
 
 CASES = recorded("host")
 TABLE = "# local\n127.0.0.1\tlocalhost\n10.0.0.1\t\tweb www # front\n"
@@ -89,17 +92,7 @@ def test_what_a_line_cannot_say_is_refused_and_the_rest_is_said_once(plugins, ta
         assert table.read_text() == TABLE
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("present", {"name": "db", "ip": "10.0.0.2"}, True),
-        ("present", {"name": "web", "ip": "10.0.0.1"}, False),
-        ("absent", {"name": "web", "ip": "10.0.0.1"}, True),
-        ("absent", {"name": "db", "ip": "10.0.0.1"}, False),
-        ("only", {"name": "10.0.0.1", "hostnames": ["a"]}, True),
-        ("only", {"name": "10.0.0.1", "hostnames": ["web", "www"]}, False),
-    ],
-)
+@pytest.mark.parametrize("case", TABLES["a table that cannot be written is foretold"])
 def test_a_table_that_cannot_be_written_is_foretold(plugins, table, monkeypatch, case):
     function, arguments, needed = case
     plugins.opts["foresight"] = True

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from asyncstate.modules import http as http_module
 from plugin_harness import PluginHarness
+from tables import beside
 from web_server import web_server
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -23,29 +26,10 @@ def server():
         yield served
 
 
-@pytest.mark.parametrize(
-    ("path", "arguments", "verdict"),
-    [
-        ("/", {"match": "well"}, (True, 'Match text "well" was found.')),
-        ("/", {"match": "ill"}, (False, 'Match text "ill" was not found.')),
-        ("/", {"match": "^all.*l$", "match_type": "pcre"}, (True, 'Match pattern "^all.*l$" was found.')),
-        ("/", {"match": "^l", "match_type": "pcre"}, (False, 'Match pattern "^l" was not found.')),
-        ("/", {"status": 200}, (True, "Status 200 was found.")),
-        ("/", {"status": "200", "match": "well"}, (True, 'Match text "well" was found. Status 200 was found.')),
-        ("/", {"status": 200, "match": "ill"}, (False, 'Match text "ill" was not found. Status 200 was found.')),
-        ("/none", {"status": 200}, (False, "Status 200 was not found.")),
-        ("/none", {"status": 404}, (True, "Status 404 was found.")),
-        ("/", {"status": [404, 200], "status_type": "list"}, (True, "Status 200 was found.")),
-        ("/", {"status": [404], "status_type": "list"}, (False, "Statuses [404] were not found.")),
-        ("/", {"status": "2..", "status_type": "pcre"}, (True, 'Status pattern "2.." was found.')),
-        ("/", {"status": "3..", "status_type": "pcre"}, (False, 'Status pattern "3.." was not found.')),
-        ("/", {}, (False, "Either match text (match) or a status code (status) is required.")),
-        ("/", {"match": "(", "match_type": "pcre"}, (False, "missing ), unterminated subpattern at position 0")),
-    ],
-)
+@pytest.mark.parametrize(("path", "arguments", "verdict"), TABLES["query"])
 def test_query(plugins, server, path, arguments, verdict):
     row = plugins.state("http.query", name=server.url + path, **arguments)
-    assert ((row["result"], row["comment"]), row["changes"]) == (verdict, {})
+    assert ([row["result"], row["comment"]], row["changes"]) == (verdict, {})
 
 
 def test_the_answer_is_in_the_row(plugins, server):

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from plugin_harness import PluginHarness
 from plugin_trees import PluginTree
 from recorded_states import expected, recorded, replay
+from tables import beside
 
 from asyncstate.dunders.context import Additions
 from asyncstate.errors import CommandExecutionError
 from asyncstate.filesystem import replacement
+
+TABLES = beside(__file__)
 
 # Where Salt's dry run foretells something else than happens, or Salt fails with an exception of Python.
 OTHERWISE = (
@@ -67,18 +70,7 @@ def test_sections_are_made(plugins, file):
     assert (dry["result"], real["changes"]) == (None, {"two": {}})
 
 
-@pytest.mark.parametrize(
-    ("function", "sections", "change"),
-    [
-        ("options_present", {1: {2: 4}}, {"1": {"2": {"before": "3", "after": "4"}}}),
-        ("options_present", {5: 6}, {"5": {"before": None, "after": "6"}}),
-        ("options_absent", {1: [2]}, {"1": {"2": "3"}}),
-        ("options_absent", {1: {2: 3}}, {"1": "3"}),
-        ("sections_present", {7: {}}, {"7": {"before": None, "after": {}}}),
-        ("sections_present", [7], {"7": {"before": None, "after": {}}}),
-        ("sections_absent", {1: {}}, {"1": {"2": "3"}}),
-    ],
-)
+@pytest.mark.parametrize(("function", "sections", "change"), TABLES["a name that yaml reads as a number is text"])
 def test_a_name_that_yaml_reads_as_a_number_is_text(plugins, file, function, sections, change):
     file.write_text("[1]\n2 = 3\n")
     dry, real, again = plugins.three_runs(f"ini.{function}", name=str(file), sections=sections)

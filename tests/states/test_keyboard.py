@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from asyncstate.modules import keyboard as module
 from plugin_harness import PluginHarness
+from tables import beside
 
 from asyncstate.errors import CommandExecutionError, InvocationError
+
+TABLES = beside(__file__)
 
 
 class FakePrograms:
@@ -49,16 +52,7 @@ def plugins(tmp_path, file):
 
 
 @pytest.mark.feature("F195")
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("system", False, "System layout de needs to be set", "Set system keyboard layout de",
-         "System layout de already set"),
-        ("system", True, "System layout de needs to be set", "Set system keyboard layout de",
-         "System layout de already set"),
-        ("xorg", True, "XOrg layout de needs to be set", "Set XOrg keyboard layout de", "XOrg layout de already set"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("case", TABLES["three runs"])
 def test_three_runs(plugins, monkeypatch, case):
     fun, systemd, foretold, said, later = case
     monkeypatch.setattr(module, "_has_localectl", lambda: systemd)

@@ -7,8 +7,11 @@ import os
 import pytest
 from asyncstate.modules import kmod as module
 from plugin_harness import PluginHarness
+from tables import beside
 
 from asyncstate.errors import CommandExecutionError
+
+TABLES = beside(__file__)
 
 NEEDS = {"br_netfilter": ["bridge"]}
 
@@ -65,23 +68,7 @@ def plugins(tmp_path, kernel):
 
 
 @pytest.mark.feature("F195")
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("present", {"name": "bridge"}, "Kernel module bridge is set to be loaded", "Loaded kernel module bridge",
-         {"bridge": "loaded"}, "Kernel module bridge is already present"),
-        ("present", {"name": "x", "mods": ["loop", "br_netfilter", "bridge"]},
-         "Kernel module loop is already present\nKernel modules br_netfilter, bridge are set to be loaded",
-         "Kernel module loop is already present\nLoaded kernel modules br_netfilter, bridge",
-         {"br_netfilter": "loaded", "bridge": "loaded"},
-         "Kernel modules loop, br_netfilter, bridge are already present"),
-        ("absent", {"name": "loop"}, "Kernel module loop is set to be removed", "Removed kernel module loop",
-         {"loop": "removed"}, "Kernel module loop is already removed"),
-        ("absent", {"name": "x", "mods": ["loop", "nfs", "gone"]}, "Kernel modules loop, nfs are set to be removed",
-         "Removed kernel modules loop, nfs", {"loop": "removed", "nfs": "removed"},
-         "Kernel modules loop, nfs, gone are already removed"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("case", TABLES["three runs"])
 def test_three_runs(plugins, case):
     fun, arguments, foretold, said, changes, later = case
     dry, real, again = plugins.three_runs(f"kmod.{fun}", **arguments)

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 from plugin_harness import PluginHarness
+from tables import beside
 
 from asyncstate.errors import CommandExecutionError, RunCancelled
+
+TABLES = beside(__file__)
 
 
 def echo(text):
@@ -48,46 +51,7 @@ def plugins(tmp_path):
     return harness
 
 
-@pytest.mark.parametrize(
-    ("call", "result", "comment", "changes"),
-    [
-        ({"test.echo": [{"text": "spoken"}]}, True, "test.echo: spoken", {"test.echo": "spoken"}),
-        ({"test.echo": ["spoken"]}, True, "test.echo: spoken", {"test.echo": "spoken"}),
-        ({"test.echo": "spoken"}, True, "test.echo: spoken", {"test.echo": "spoken"}),
-        ({"test.echo": {"text": "spoken"}}, True, "test.echo: spoken", {"test.echo": "spoken"}),
-        (
-            {"test.true": [], "test.arg": ["a", {"k": "v"}]},
-            True,
-            "test.true: True, test.arg: Success",
-            {"test.true": True, "test.arg": {"args": ["a"], "kwargs": {"k": "v"}}},
-        ),
-        ({"test.none": None}, True, "test.none: None", {"test.none": None}),
-        ({"test.said": []}, True, "test.said: said", {"test.said": {"comment": "said"}}),
-        (
-            {"test.true:1": [], "test.true:2": []},
-            True,
-            "test.true:1: True, test.true:2: True",
-            {"test.true:1": True, "test.true:2": True},
-        ),
-        ({"test.false": []}, False, "'test.false': False", {}),
-        (
-            {"test.true": [], "test.failed": []},
-            False,
-            "'test.failed' failed: went wrong, test.true: True",
-            {"test.true": True},
-        ),
-        ({"test.deep": []}, False, "'test.deep' failed: (error message N/A)", {}),
-        ({"test.echo": []}, False, "'test.echo' failed: Missing arguments: text", {}),
-        (
-            {"test.echo": ["a", "b"]},
-            False,
-            "'test.echo' failed: echo() takes 1 positional argument but 2 were given",
-            {},
-        ),
-        ({"nosuch.function": []}, False, "Unavailable function: nosuch.function.", {}),
-        ({"a.b": [], "c.d": []}, False, "Unavailable functionTrue: a.b, c.d.", {}),
-    ],
-)
+@pytest.mark.parametrize(("call", "result", "comment", "changes"), TABLES["new notation"])
 def test_new_notation(plugins, call, result, comment, changes):
     row = plugins.state("module.run", name="id", **call)
     assert row == {"name": list(call), "result": result, "comment": comment, "changes": changes}
@@ -111,18 +75,7 @@ def test_other_errors_are_left_to_the_runtime(plugins):
         plugins.state("module.run", name="id", **{"test.broken": []})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "value"),
-    [
-        ({"name": "test.echo", "text": "spoken"}, "spoken"),
-        ({"name": "test.arg", "args": ["a"], "kwargs": {"k": "v"}}, {"args": ["a"], "kwargs": {"k": "v"}}),
-        ({"name": "test.arg", "unknown": 1}, {"args": [], "kwargs": {}}),
-        ({"name": "test.named", "m_name": "n"}, ["n", "f", "s", None]),
-        ({"name": "test.named", "m_name": "n", "m_fun": "g", "m_saltenv": "e", "only": 1}, ["n", "g", "e", 1]),
-        ({"name": "test.none"}, None),
-        ({"name": "cmd.run", "cmd": "echo a; cat", "python_shell": True, "timeout": 5, "rstrip": False}, "a\n"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "value"), TABLES["old notation"])
 def test_old_notation(plugins, arguments, value):
     row = plugins.state("module.run", **arguments)
     assert row == {
@@ -133,17 +86,7 @@ def test_old_notation(plugins, arguments, value):
     }
 
 
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"name": "no.such"}, "Module function no.such is not available"),
-        ({"name": "id"}, "Module function id is not available"),
-        ({"name": "test.named", "fun": "x"}, "The following arguments are missing: m_name"),
-        ({"name": "test.arg", "args": "a"}, "'args' must be a list."),
-        ({"name": "test.arg", "kwargs": ["a"]}, "'kwargs' must be a dict."),
-        ({"name": "test.broken"}, "Module function test.broken threw an exception. Exception: broken"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "comment"), TABLES["old notation bad arguments"])
 def test_old_notation_bad_arguments(plugins, arguments, comment):
     row = plugins.state("module.run", **arguments)
     assert row == {"name": arguments["name"], "result": False, "comment": comment, "changes": {}}

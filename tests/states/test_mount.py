@@ -11,8 +11,11 @@ from asyncstate.states import mount
 from fake_mounts import FakeMounts
 from plugin_harness import PluginHarness
 from recorded_states import expected, recorded, replay
+from tables import beside
 
 from asyncstate.errors import CommandExecutionError
+
+TABLES = beside(__file__)
 
 CASES = recorded("mount", but=("match on nonsense", "other device"))
 
@@ -104,17 +107,7 @@ def test_a_remount_that_fails(plugins, kernel, place):
     assert (row["result"], row["comment"].startswith("mount: ")) == (False, True)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("tcp", "proto=tcp", "nfs", {}),
-        ("credentials=/x,user=me", "username=me", "cifs", {}),
-        ("size=1m", "size=1024k", "tmpfs", {}),
-        ("uid=www", "uid=33", "vfat", {}),
-        ("a", "noatime", "x", {"extra_mount_translate_options": {"a": "noatime"}}),
-        ("hard=5", "noatime", "x", {"extra_mount_ignore_fs_keys": {"x": ["hard"]}}),
-    ],
-)
+@pytest.mark.parametrize("case", TABLES["options that are in force"])
 def test_options_that_are_in_force(plugins, kernel, place, case):
     opts, shown, fstype, extra = case
     kernel.run(f"mount -t {fstype} -o {shown} tmpfs {place['name']}")
@@ -261,23 +254,7 @@ ENTRIES = (
 
 
 @pytest.mark.usefixtures("kernel")
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("/dev/a", "/mnt", 0),
-        ("LABEL=b", "/mnt", 1),
-        ("/dev/c d", "/m n", 2),
-        ("/dev/c\\040d", "/m\\040n", 2),
-        ("/dev/c\\ d", "/m\\ n", 2),
-        ("/dev/e", "/mnt_", 3),
-        ("/dev/e", "/mnt", None),
-        ("/dev/f\tg", "/b\\c\nd", 4),
-        ("/dev/h", "/b\\c\u00a0d", 5),
-        ("/dev/other", "/mnt", None),
-        ("/dev/a", "/m n", None),
-        ("/dev/a", "/other", None),
-    ],
-)
+@pytest.mark.parametrize("case", TABLES["the entry of one device is removed once"])
 @pytest.mark.parametrize(
     ("state", "arguments"),
     [
@@ -332,15 +309,7 @@ def test_a_mount_point_that_is_no_absolute_path_ends_with_a_message(plugins, tmp
 
 
 @pytest.mark.usefixtures("kernel")
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"match_on": "colour"}, 'Unrecognized keys in match_on: "colour"'),
-        ({"config": "/no/such/fstab"}, 'Bad config file "/no/such/fstab"'),
-        ({"opts": "a\nb"}, "is one line"),
-        ({"user": "nobody-has-this-name"}, "User 'nobody-has-this-name' is not available"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "told"), TABLES["what fstab cannot have is refused before anything is mounted"])
 def test_what_fstab_cannot_have_is_refused_before_anything_is_mounted(plugins, fstab, tmp_path, wrong, told):
     plugins.salt["file.user_to_uid"] = lambda user: ""
     wanted = {"name": str(tmp_path / "new"), "device": "tmpfs", "fstype": "tmpfs", "mkmnt": True, "config": str(fstab)}

@@ -3,8 +3,11 @@
 import pytest
 from apt_root import AptRoot, needs_apt
 from asyncstate.modules import aptpkg
+from tables import beside
 
 from asyncstate.dunders import NOT_TOLD
+
+TABLES = beside(__file__)
 
 pytestmark = needs_apt
 
@@ -220,16 +223,7 @@ def test_reinstall_and_install_recommends(apt):
     assert (apt.root / "usr/share/sun/version").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"pkgs": ["sun"], "sources": [{"sun": "/x.deb"}]}, 'Only one of "pkgs" and "sources" is permitted.'),
-        ({"pkgs": "sun"}, "Invalidly formatted 'pkgs' parameter. See minion log."),
-        ({"pkgs": [["sun"]]}, "Invalidly formatted 'pkgs' parameter. See minion log."),
-        ({"sources": ["/x.deb"]}, "Invalidly formatted 'sources' parameter. See minion log."),
-        ({"pkg_verify": True}, "pkg.verify not implemented"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "comment"), TABLES["bad arguments of installed"])
 def test_bad_arguments_of_installed(apt, arguments, comment):
     row = apt.harness.state("pkg.installed", name="sun", **arguments)
     assert (row["result"], row["comment"], row["changes"]) == (False, comment, {})

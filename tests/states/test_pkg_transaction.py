@@ -12,9 +12,12 @@ from asyncstate.modules.aptpkg._foresight import Shop as Offers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plugin_harness import PluginHarness
+from tables import beside
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CommandExecutionError
+
+TABLES = beside(__file__)
 
 
 def low(name, **arguments):
@@ -192,22 +195,7 @@ def test_one_that_fails_is_settled_alone(tmp_path):
     assert [(row["result"], sorted(row["changes"])) for row in rows] == [(True, ["a"]), (False, []), (False, ["c"])]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({}, ""),
-        ({"pkgs": ["a", {"b": 1.5}], "require": [{"sls": "x"}]}, ""),
-        ({"runas": "root"}, ""),
-        ({"runas": "www"}, "it has runas, which is for a call of its own"),
-        ({"hold": True}, "it has hold, which is for a call of its own"),
-        ({"fromrepo": "backports"}, "it has fromrepo, which is for a call of its own"),
-        ({"version": "latest"}, ""),
-        ({"pkgs": "a,b"}, "its packages or versions are not plain names and numbers"),
-        ({"pkgs": [["a"]]}, "its packages or versions are not plain names and numbers"),
-        ({"version": "__slot__:salt:x.y()"}, "its packages or versions are not plain names and numbers"),
-        ({"fun": "latest"}, "what pkg.latest changes cannot be told apart from the changes of other states"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), TABLES["which states install with others"])
 def test_which_states_install_with_others(tmp_path, arguments, said):
     harness = PluginHarness(tmp_path)
     harness.salt["pkg.foresee"] = harness.salt["pkg.install_foreseen"] = None

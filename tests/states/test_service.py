@@ -4,6 +4,9 @@ import asyncstate.states.service as states
 import pytest
 from fake_service import FakeService, FakeSystemd
 from plugin_harness import PluginHarness
+from tables import beside
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -28,17 +31,7 @@ def test_starting_unmasks_first(prepare):
     assert harness.service.calls == ["unmask", "start"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "alive", "comment", "calls"),
-    [
-        ({"sfun": "running"}, True, "Service restarted", ["restart"]),
-        ({"sfun": "running", "reload": True}, True, "Service reloaded", ["reload"]),
-        ({"sfun": "running", "reload": True, "force": True}, True, "Service forcefully reloaded", ["force_reload"]),
-        ({"sfun": "running", "full_restart": True}, True, "Service restarted", ["restart"]),
-        ({"sfun": "running", "reload": True}, False, "Service started", ["stop", "start"]),
-        ({"sfun": "dead"}, True, "Service stopped", ["stop"]),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "alive", "comment", "calls"), TABLES["what watching does"])
 def test_what_watching_does(prepare, arguments, alive, comment, calls):
     harness = prepare(alive=alive)
     with harness.calling(test=True):

@@ -6,9 +6,12 @@ import sys
 
 import pytest
 from plugin_harness import PluginHarness
+from tables import beside
 from wheelhouse import FakePip, lend_pip, make_wheel
 
 from asyncstate.errors import CommandExecutionError
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -152,21 +155,7 @@ def test_what_makes_it(plugins, system, arguments, command):
     assert system.commands == [[*expected, str(system.path)]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"venv_bin": "venv", "python": "no-python"}, "Cannot find requested python (no-python)."),
-        ({"venv_bin": "python99"}, "Cannot find requested python"),
-        ({"venv_bin": "python3", "python": "python3"}, "not both"),
-        (
-            {"venv_bin": "venv", "never_download": True},
-            "The `never_download`(`--never-download`) option is not supported",
-        ),
-        ({"venv_bin": "venv", "extra_search_dir": ["/x"]}, "The `extra_search_dir`"),
-        ({"venv_bin": "virtualenv", "symlinks": True}, "The `symlinks`(`--symlinks`) option is not supported"),
-        ({"venv_bin": "pyvenv", "python": "python3"}, "The `python`(`--python`) option is not supported by 'pyvenv'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "comment"), TABLES["what makes no sense"])
 def test_what_makes_no_sense(plugins, system, arguments, comment):
     row = plugins.state("virtualenv.managed", name=str(system.path), **arguments)
     assert (row["result"], row["changes"]) == (False, {})

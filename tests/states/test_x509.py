@@ -9,17 +9,13 @@ import sys
 import pytest
 from cryptography import x509
 from plugin_harness import PluginHarness
+from tables import beside
+
+TABLES = beside(__file__)
 
 pytestmark = pytest.mark.feature("F212")
 
 SAN = {"subjectAltName": "DNS:www.example.com, IP:10.0.0.1, email:a@example.com, URI:https://example.com/x"}
-
-
-HELLO = (
-    "The existing file does not seem to be a private key formatted as DER, PEM or embedded in PKCS12. Pass overwrite:"
-    " true to force regeneration"
-)
-WRONG = "The provided passphrase cannot decrypt the private key. Pass overwrite: true to force regeneration"
 
 
 @pytest.fixture
@@ -90,17 +86,7 @@ def test_a_key_is_made_once(plugins, folder, arguments, begin):
     assert "PRIVATE KEY" not in str((dry, real, again))
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "changes", "kept"),
-    [
-        ({}, {"keysize": 384}, {"keysize": 384}, False),
-        ({}, {"algo": "ed25519"}, {"algo": "ed25519"}, False),
-        ({}, {"encoding": "der"}, {"encoding": "der"}, True),
-        ({}, {"passphrase": "p"}, {"passphrase": True}, True),
-        ({"passphrase": "old"}, {"passphrase": "p", "overwrite": True}, {"passphrase": True, "created": "NAME"}, False),
-        ({"passphrase": "old"}, {"overwrite": True}, {"passphrase": True, "created": "NAME"}, False),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "changes", "kept"), TABLES["a key is changed once"])
 def test_a_key_is_changed_once(plugins, folder, before, after, changes, kept):  # noqa: PLR0917 - a table\'s columns
     path = folder / "www.key"
     plugins.call("x509.create_private_key", algo="ec", path=str(path), **before)
@@ -121,21 +107,7 @@ def test_a_new_key_each_time(plugins, folder):
     assert short(again) == (True, "The private key has been recreated", {"replaced": arguments["name"]})
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "comment"),
-    [
-        ("key", {"algo": "ed25519", "keysize": 12}, "keysize is an invalid parameter for ed25519"),
-        (None, {"algo": "ed25519", "keysize": 12}, "keysize is an invalid parameter for ed25519"),
-        (None, {"algo": "dsa"}, "Invalid algorithm dsa. Valid: rsa, ec, ed25519, ed448"),
-        (None, {"algo": "ec", "keysize": 333}, "Invalid keysize 333 for ec. Valid: 256, 384, 521"),
-        (None, {"keysize": "many"}, "keysize must be a number, not 'many'"),
-        (None, {"encoding": "jpeg"}, "Invalid value 'jpeg' for encoding. Valid: der, pem"),
-        (None, {"colour": "blue"}, "Unrecognized keyword arguments: ['colour']"),
-        ("hello", {}, HELLO),
-        ("secret", {}, "The existing file is encrypted. Pass overwrite: true to force regeneration without passphrase"),
-        ("secret", {"passphrase": "q"}, WRONG),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "arguments", "comment"), TABLES["a key that cannot be"])
 @pytest.mark.parametrize("test", [True, False])
 def test_a_key_that_cannot_be(plugins, folder, content, arguments, comment, test):  # noqa: PLR0917 - a table's columns
     path = folder / "www.key"
@@ -198,29 +170,7 @@ def test_a_certificate_that_signs_itself(plugins, folder, key):
     assert (found.not_valid_after_utc - found.not_valid_before_utc).days in {364, 365}
 
 
-CHANGES = [
-    ({"CN": "other"}, {"subject_name": "CN=other"}),
-    ({"subject": "CN=www,O=Acme"}, {"subject_name": "CN=www,O=Acme"}),
-    ({"digest": "sha512"}, {"digest": "sha512"}),
-    ({"algorithm": "sha384"}, {"digest": "sha384"}),
-    ({"serial_number": "0A:0B"}, {"serial_number": "0A:0B"}),
-    ({"days_remaining": 400}, {"expiration": True}),
-    ({"subjectAltName": ["DNS:b", {"ip": "::1"}]}, {"extensions": {"added": [], "changed": ["subjectAltName"], "removed": []}}),
-    ({"subjectAltName": None}, {"extensions": {"added": [], "changed": [], "removed": ["subjectAltName"]}}),
-    ({"keyUsage": "critical, digitalSignature, keyEncipherment"}, {"extensions": {"added": ["keyUsage"], "changed": [], "removed": []}}),
-    ({"extendedKeyUsage": ["critical", "serverAuth", "1.2.3"]}, {"extensions": {"added": ["extendedKeyUsage"], "changed": [], "removed": []}}),
-    ({"basicConstraints": {"ca": True, "pathlen": 1, "critical": True}}, {"extensions": {"added": ["basicConstraints"], "changed": [], "removed": []}}),
-    ({"authorityKeyIdentifier": "keyid:always, issuer:always"}, {"extensions": {"added": ["authorityKeyIdentifier"], "changed": [], "removed": []}}),
-    ({"crlDistributionPoints": "URI:http://example.com/ca.crl"}, {"extensions": {"added": ["cRLDistributionPoints"], "changed": [], "removed": []}}),
-    ({"authorityInfoAccess": {"OCSP": "URI:http://example.com/"}}, {"extensions": {"added": ["authorityInfoAccess"], "changed": [], "removed": []}}),
-    ({"certificatePolicies": {"1.2.3": ["https://example.com/cps"]}}, {"extensions": {"added": ["certificatePolicies"], "changed": [], "removed": []}}),
-    ({"issuerAltName": "DNS:ca.example.com"}, {"extensions": {"added": ["issuerAltName"], "changed": [], "removed": []}}),
-    ({"append_certs": "CA"}, {"additional_certs": True}),
-    ({"encoding": "der"}, {"encoding": "der"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("change", "changes"), CHANGES)
+@pytest.mark.parametrize(("change", "changes"), TABLES["a certificate is changed once"])
 def test_a_certificate_is_changed_once(plugins, folder, authority, key, change, changes):  # noqa: PLR0917 - a table
     path = str(folder / "www.crt")
     given = {"name": path, "private_key": key, "CN": "www", **SAN, **authority}
@@ -270,30 +220,7 @@ def test_a_signing_policy_has_the_last_word(plugins, folder, authority, key, pol
     assert (folder / f"{serial:x}.crt").is_file()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"ca_server": "ca1", "signing_policy": "www"}, "ca_server ca1: certificates of another host's authority are"),
-        ({"signing_policy": "nope"}, "There is no signing policy 'nope' in x509_signing_policies"),
-        ({"signing_private_key": None}, "Could not load provided source."),
-        ({"signing_private_key": "/no/such.key"}, "Could not load provided source."),
-        ({"signing_cert": None, "subjectAltName": "www"}, "GeneralName type www is invalid"),
-        ({"subjectAltName": "IP:10.0.0.300"}, "'10.0.0.300' is no ip name"),
-        ({"keyUsage": "digitalSignatur"}, "Unknown keyUsage digitalSignatur; it may be digitalSignature"),
-        ({"extendedKeyUsage": "serverauth"}, "Invalid oid: serverauth"),
-        ({"basicConstraints": "pathlen:1"}, "Invalid value for basicConstraints"),
-        ({"nameConstraints": "permitted"}, "The extension nameConstraints is not supported"),
-        ({"C": "Germany"}, "is no distinguished name"),
-        ({"not_after": "tomorrow"}, "not_after: 'tomorrow' is no date"),
-        ({"days_valid": "long"}, "days_valid must be a number of days"),
-        ({"days_valid": 99_999_999}, "days lead beyond the year 9999"),
-        ({"days_valid": 10**30}, "days lead beyond the year 9999"),
-        ({"digest": "md4"}, "Invalid value 'md4' for digest"),
-        ({"encoding": "der", "append_certs": "CA"}, "Cannot encode a certificate chain in DER"),
-        ({"private_key": None}, "This certificate is not self-signed (signing_cert is set) and thus needs"),
-        ({"signing_private_key": "KEY"}, "Signing private key does not match the certificate's public key"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "comment"), TABLES["a certificate that cannot be"])
 def test_a_certificate_that_cannot_be(plugins, folder, authority, key, arguments, comment):  # noqa: PLR0917 - a table
     path = folder / "www.crt"
     places = {"CA": authority["signing_cert"], "KEY": key}
@@ -322,16 +249,7 @@ def test_a_request_and_the_certificate_made_of_it(plugins, folder, authority, ke
     assert plugins.call("x509.verify_private_key", key, given["name"]) is True
 
 
-@pytest.mark.parametrize(
-    ("change", "changes"),
-    [
-        ({"CN": "other"}, {"subject_name": "CN=other"}),
-        ({"digest": "sha512"}, {"digest": "sha512"}),
-        ({"keyUsage": "digitalSignature"}, {"extensions": {"added": ["keyUsage"], "changed": [], "removed": []}}),
-        ({"encoding": "der"}, {"encoding": "der"}),
-        ({"private_key": "ca.key"}, {"private_key": True}),
-    ],
-)
+@pytest.mark.parametrize(("change", "changes"), TABLES["a request is changed once"])
 def test_a_request_is_changed_once(plugins, folder, authority, key, change, changes):  # noqa: PLR0917 - a table
     given = {"name": str(folder / "www.csr"), "private_key": key, "CN": "www"}
     plugins.state("x509.csr_managed", **given)
@@ -343,26 +261,7 @@ def test_a_request_is_changed_once(plugins, folder, authority, key, change, chan
     assert short(again) == (True, "The certificate signing request is in the correct state", {})
 
 
-def revocations(**changes):
-    return {"revocations": {"added": [], "changed": [], "removed": [], **changes}}
-
-
-@pytest.mark.parametrize(
-    ("change", "changes"),
-    [
-        ({"revoked": []}, revocations(removed=["0A:0B"])),
-        ({"revoked": [{"serial_number": "0A:0B", "reason": "superseded"}]}, revocations(changed=["0A:0B"])),
-        ({"revoked": [{"serial_number": "0A:0B"}, {"old": [{"serial_number": 7}, {"reason": "superseded"}]}]},
-         revocations(added=["07"])),
-        ({"revoked": [{"serial_number": "0A:0B"}, {"serial_number": 8, "not_after": "2020-01-01 00:00:00"}],
-          "include_expired": True}, revocations(added=["08"])),
-        ({"digest": "sha512"}, {"digest": "sha512"}),
-        ({"days_remaining": 200, "days_valid": 300}, {"expiration": True}),
-        ({"encoding": "der"}, {"encoding": "der"}),
-        ({"extensions": {"cRLNumber": "auto", "authorityKeyIdentifier": "keyid"}},
-         {"extensions": {"added": ["authorityKeyIdentifier"], "changed": [], "removed": []}}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "changes"), TABLES["a revocation list"])
 def test_a_revocation_list(plugins, folder, authority, change, changes):
     path = str(folder / "ca.crl")
     expired = {"serial_number": 8, "not_after": "2020-01-01 00:00:00"}
@@ -381,17 +280,7 @@ def test_a_revocation_list(plugins, folder, authority, change, changes):
         assert found.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "comment"),
-    [
-        ({"signing_cert": None}, "A revocation list needs signing_cert"),
-        ({"revoked": [{}]}, "Need serial_number or certificate"),
-        ({"revoked": ["x"]}, "revoked: 'x' is no dict"),
-        ({"revoked": [{"serial_number": "xyz"}]}, "Could not parse serial number xyz"),
-        ({"revoked": [{"serial_number": 1, "extensions": {"CRLReason": "boredom"}}]}, "Invalid value for CRLReason"),
-        ({"extensions": {"keyUsage": "x"}}, "Invalid CRL extension: keyUsage"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "comment"), TABLES["a revocation list that cannot be"])
 def test_a_revocation_list_that_cannot_be(plugins, folder, authority, arguments, comment):
     given = {"revoked": [], **authority, **arguments}
     row = plugins.state("x509.crl_managed", name=str(folder / "ca.crl"), **given)
