@@ -29,6 +29,22 @@ class Programs:
         }
 
 
+class Web:
+    """Has the files below ``{root}/web`` at ``https://web/``, and the programs of this machine."""
+
+    def __init__(self, plugins: PluginHarness) -> None:
+        Programs(plugins)
+        self.asked: list[str] = []
+        self._folder = plugins.tmp_path / "root" / "web"
+        plugins.salt["cp.cache_file"] = self._fetch
+        plugins.salt["cp.is_cached"] = lambda url, **_: self._fetch(url) if url in self.asked else ""
+
+    def _fetch(self, url: str, *_: Any, **__: Any) -> str:
+        self.asked.append(url)
+        path = self._folder / url.removeprefix("https://web/")
+        return str(path) if path.is_file() else ""
+
+
 def options(plugins: PluginHarness) -> None:
     """Let modules read the options of a case."""
     plugins.salt["config.option"] = lambda key: plugins.opts.get(key, "")
