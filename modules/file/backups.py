@@ -53,14 +53,14 @@ def backup_if_asked(path: str, backup: str | bool | None) -> None:
 
 @contextmanager
 def copied_beside(path: str, backup: object) -> Iterator[None]:
-    """Copy a file to ``path`` + ``backup``, with its owner and mode, before it is edited in the block.
+    """Copy a file to ``path`` + ``backup``, with its owner, mode and times, before it is edited in the block.
 
     A new copy is removed again if the file is not edited. Without ``backup`` there is none.
     """
     copy = f"{path}{backup}" if backup else ""
     is_new = bool(copy) and not filesystem.lexists(copy)
     if copy:
-        filesystem.copy_file(path, copy)
+        filesystem.copy_file(path, copy, keep_times=True)
     try:
         yield
     except BaseException:

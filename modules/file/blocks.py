@@ -68,7 +68,10 @@ def blockreplace(
 
 def _load(path: str) -> tuple[str, list[str], str]:
     """Return the byte order mark of a file, "" without one, its lines, and its encoding."""
-    data = filesystem.read_bytes(path)
+    try:
+        data = filesystem.read_bytes(path)
+    except OSError as error:
+        raise CommandExecutionError(f"Failed to read from {path}: {error}") from error
     try:
         codec = text_encoding(data[:_HEAD])
     except CommandExecutionError:

@@ -253,6 +253,17 @@ WITH_BACKUP = {
 
 
 @pytest.mark.parametrize("function", WITH_BACKUP)
+def test_a_backup_keeps_the_times_of_the_file(plugins, tmp_path, function):
+    path = tmp_path / "f"
+    path.write_text("old\n")
+    os.utime(path, (5, 7))
+    assert plugins.state(f"file.{function}", name=str(path), **WITH_BACKUP[function])["result"] is True
+    (backup,) = (name for name in os.listdir(tmp_path) if name.startswith("f."))
+    assert (tmp_path / backup).stat().st_mtime == 7
+    assert path.stat().st_mtime > 7
+
+
+@pytest.mark.parametrize("function", WITH_BACKUP)
 @pytest.mark.parametrize(
     "case",
     [
