@@ -113,9 +113,9 @@ class StateRuntime:
                 run.cancel("its runtime was closed")
                 await run.wait()
             if is_anything_cut_off():
-                await self.host.workers.run(clear_cut_off)
+                await self.host.workers.run_to_end(clear_cut_off)
             if self._services.has_results:
-                await self.host.workers.run(self._services.save_results)
+                await self.host.workers.run_to_end(self._services.save_results)
         finally:
             self._detach()
 

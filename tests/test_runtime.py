@@ -3,11 +3,13 @@ import inspect
 import re
 from contextlib import suppress
 
+import anyio
 import pytest
 from tables import beside
 
 from asyncstate import CompileError, Run, Settings, StateRuntime, load_settings
 from asyncstate.errors import ArgumentError, FunctionNotFound, PillarError
+from asyncstate.guard.lock import RunLock
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 
 TABLES = beside(__file__)
@@ -152,31 +154,38 @@ async def test_a_run_that_an_observer_cancels_at_its_first_event_has_a_report(tr
         assert (run.report.exit_code, results(run.report)) == (125, {"a": False})
 
 
-async def test_a_run_that_has_begun_ends_with_an_event_wherever_its_task_is_cancelled(tree):
+@pytest.mark.parametrize("by", ["asyncio", "asyncio, again and again", "anyio"])
+async def test_a_run_that_is_cancelled_anywhere_ends_with_its_event_and_frees_all_before_its_task_ends(tree, by):
     events = []
 
     def pace():
         """Count turns of the loop, and cancel the task at the one that was asked for."""
         nonlocal turns
         turns -= 1
-        if turns:
+        if turns <= 0:
+            scope.cancel() if by == "anyio" else task.cancel()
+        if turns > (0 if "again" not in by else -5):
             loop.call_soon(pace)
-        else:
-            task.cancel()
 
     async def run(run):
-        async with run:
-            pass
+        with scope:
+            async with run:
+                pass
 
-    async with StateRuntime(tree({"web.sls": "a: test.nop\n/:\n  file.exists\n"})) as rt, asyncio.timeout(60):
+    settings = tree({"web.sls": "a: test.nop\n/:\n  file.exists\n"})
+    async with StateRuntime(settings) as rt, asyncio.timeout(60):
         loop, plan = asyncio.get_running_loop(), await rt.compile(["web"])
         for number in range(60):
             events.clear()
-            turns = int(1.2**number)
+            turns, scope = int(1.2**number), anyio.CancelScope()
             task = asyncio.create_task(run(rt.run(plan, observers=[events.append])))
             loop.call_soon(pace)
             with suppress(asyncio.CancelledError):
                 await task
+            working = [str(worker.current.call) for worker in list(rt.host.workers.live) if worker.current is not None]
+            assert [each for each in working if "Engine" in each or "sync" in each or "cut_off" in each] == []
+            with RunLock(settings.cachedir):
+                pass
             kinds = [type(event) for event in events if isinstance(event, (RunStarted, RunFinished))]
             assert kinds in ([], [RunStarted, RunFinished])
 

@@ -20,6 +20,7 @@ from msgspec.structs import asdict
 
 from asyncstate import filesystem, residue
 from asyncstate.errors import LoaderError, LockHeld, PathRefused, ResumeRefused
+from asyncstate.load.threads import WorkerThreads
 from asyncstate.logs import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.process.ending import reaper
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Iterable
 
-    from asyncstate.load.threads import WorkerThreads
     from asyncstate.residue import Dead
 
 
@@ -214,10 +214,10 @@ class RunLock:
         self._survivors: list[Survivors] = []
         self._refuse_at = 0.0
         self._gives_up = False
-        self._is_left = False
         self._lock: int | None = None
         self._handing = threading.Lock()
         self._stack = ExitStack()
+        self._threads = WorkerThreads(idle_seconds=0)
 
     def holder(self) -> Holder | None:
         """Return the process that the lock file names; None if that has died."""
@@ -254,7 +254,7 @@ class RunLock:
 
     def hand_over(self) -> Callable[[], None]:
         """Return a function that releases the lock, once, at any time; leaving the block no longer does."""
-        with self._handing:  # another thread may take it or hand it over, if the task was cancelled
+        with self._handing:  # two threads may, if the loop was closed
             lock, self._lock = self._lock, None
         if lock is None:
             return lambda: None
@@ -275,49 +275,33 @@ class RunLock:
 
     async def __aenter__(self) -> Self:
         """Take the lock and record its holder. Raises LockHeld, ResumeRefused, OSError, PathRefused."""
-        import anyio  # noqa: PLC0415 - only needed with an event loop
-        from anyio.to_thread import run_sync  # noqa: PLC0415
+        import anyio.lowlevel  # noqa: PLC0415 - only needed with an event loop
 
         if self._lock is not None:  # its holder has handed it on, to a run
             return self
-        self._is_left = False
         until = time.monotonic() + self._wait
         told = False
-        while True:
-            try:
-                with anyio.CancelScope(shield=True):
-                    taken = await run_sync(self._take_unless_left)
-                await anyio.sleep(0 if taken else _POLL)
-            except BaseException:  # cancelled meanwhile, by asyncio also in a shield: the lock must not stay taken
-                self._is_left = True
-                with anyio.CancelScope(shield=True):
-                    await run_sync(self.__exit__)
-                raise
-            if taken:
-                break
-            if self._gives_up or time.monotonic() >= until:
-                raise self._held()
-            if not told:
-                held = await run_sync(self._held)
-                who = f"process {held.pid}, since {held.since}"
-                log.info("Waiting for another run on this host (%s), %.0f s at most", who, self._wait)
-            told = True
         try:
-            while not await run_sync(self._is_alone):  # noqa: ASYNC110 - no event tells of the end of others
+            while not await self._threads.run_to_end(self._take):
+                if self._gives_up or time.monotonic() >= until:
+                    raise self._held()  # noqa: TRY301 - the handler releases nothing then
+                if not told:
+                    held, told = await self._threads.run_to_end(self._held), True
+                    text = "Waiting for another run on this host (process %d, since %s), %.0f s at most"
+                    log.info(text, held.pid, held.since, self._wait)
+                await anyio.sleep(_POLL)
+            while not await self._threads.run_to_end(self._is_alone):  # noqa: ASYNC110 - no event tells of their end
                 await anyio.sleep(_LOOK)
-        except BaseException:
+            await anyio.lowlevel.checkpoint()  # a cancellation meanwhile
+        except BaseException:  # the lock must not stay taken
             await self.__aexit__()
             raise
         return self
 
     async def __aexit__(self, *_error: object) -> None:
         """Release the lock."""
-        import anyio  # noqa: PLC0415 - as above
-        from anyio.to_thread import run_sync  # noqa: PLC0415
-
         if self._lock is not None:
-            with anyio.CancelScope(shield=True):
-                await run_sync(self.__exit__)
+            await self._threads.run_to_end(self.__exit__)
 
     def _is_alone(self) -> bool:
         """Whether no process of a killed run is left to wait for. Raises ResumeRefused after the wait."""
@@ -343,11 +327,6 @@ class RunLock:
             time.sleep(_POLL)
         held = held or Holder(0, "")
         return LockHeld(self.path, held.pid, held.since)
-
-    def _take_unless_left(self) -> bool:
-        """Take the lock as `_take` does, unless its task has been cancelled; releasing it waits for this call."""
-        with self._handing:
-            return not self._is_left and self._take()
 
     def _take(self) -> bool:
         """Take the lock if it is free, clean up after dead runs and begin the notes; return whether it was free."""

@@ -30,7 +30,7 @@ from asyncstate.process.lineage import ThreadChildren, ticks
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from asyncstate.dunders.context import CallContext
 
@@ -50,6 +50,22 @@ _LEAST_TRUST, _MOST_TRUST = -8, 32
 _REFUSED = "no further thread can be started; run fewer states at once or raise the limits of this process"
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether calls made here come from a function in a thread, which waits for them."""
+
+
+async def to_its_end(work: Awaitable[T]) -> T:
+    """Await work that must not outlast the task. A cancellation by asyncio is raised when it has ended."""
+    from anyio import CancelScope  # noqa: PLC0415 - only needed with an event loop
+
+    future = asyncio.ensure_future(work)
+    with CancelScope(shield=True):
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:  # asyncio's own passes the scope, and so does a second one
+            while not future.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([future])
+            raise
+    return future.result()
 
 
 class WorkerThreads:
@@ -83,6 +99,10 @@ class WorkerThreads:
         """
         return await self._run(current.get(None), partial(func, *args), strand)
 
+    async def run_to_end(self, func: Callable[..., T], *args: Any) -> T:
+        """Do what `run` does, but let a call that has begun end by itself, and wait for it, in a cancelled task too."""
+        return await self._run(current.get(None), partial(func, *args), lasting=True)
+
     async def run_in(self, call: CallContext | None, func: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call ``func`` as `run` does, with ``call`` as the call context and with keyword arguments.
 
@@ -91,7 +111,9 @@ class WorkerThreads:
         """
         return await self._run(call, partial(func, *args, **kwargs))
 
-    async def _run(self, call: CallContext | None, func: Callable[[], T], strand: Strand | None = None) -> T:
+    async def _run(
+        self, call: CallContext | None, func: Callable[[], T], strand: Strand | None = None, *, lasting: bool = False
+    ) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = copy_context()
@@ -119,7 +141,7 @@ class WorkerThreads:
                 strand.join(job, self._submit)
             if call is None:
                 self._outside.add(cut_off)
-            return await future
+            return await (to_its_end(future) if lasting else future)
         except asyncio.CancelledError as cancelled:
             if not (job.returned or self._withdraw(job)):
                 job.expected = loop.create_future()

@@ -20,6 +20,7 @@ import anyio.lowlevel
 
 from asyncstate.errors import LoaderError
 from asyncstate.guard.event_loop import Timer
+from asyncstate.load.threads import to_its_end
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
@@ -150,8 +151,7 @@ class Engine:
         finally:
             self._is_over = True
             if self._journal is not None and not self._is_abandoned:
-                with anyio.CancelScope(shield=True):
-                    await self._off_loop(self._close_journal)
+                await to_its_end(self._off_loop(self._close_journal))
 
     async def _run(self) -> RunReport:
         began = self._clock()
@@ -186,12 +186,10 @@ class Engine:
                         await pool.work()
                     finally:
                         if self._ahead is not None:
-                            with anyio.CancelScope(shield=True):
-                                await self._ahead.close()
+                            await to_its_end(self._ahead.close())
             except anyio.get_cancelled_exc_class():
                 self._cancelled = self._cancelled or GAVE_UP
-                with anyio.CancelScope(shield=True):
-                    await self._end(pool)
+                await to_its_end(self._end(pool))
                 raise
             except Exception as error:
                 from asyncstate.run.story import fault  # noqa: PLC0415 - a fault
@@ -253,9 +251,11 @@ class Engine:
         if self._in_thread is None:
             return work(*args)
         try:
-            return await self._in_thread(work, *args)
+            found = await self._in_thread(work, *args)
         except LoaderError:
-            return work(*args)
+            found = work(*args)
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        return found
 
     @property
     def _journal_notices(self) -> list[str]:

@@ -16,6 +16,7 @@ from asyncstate.config.values import checked
 from asyncstate.filesystem.replacement import UNSYNCED
 from asyncstate.guard.event_loop import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
 from asyncstate.guard.lock import RunLock, clear_cut_off, import_backend, is_anything_cut_off
+from asyncstate.load.threads import to_its_end
 from asyncstate.model.result import GAVE_UP
 
 if TYPE_CHECKING:
@@ -247,9 +248,8 @@ class Run:
                 raise group.exceptions[0] from None
             raise
         finally:
-            if not self._is_abandoned:
-                await self._lock.__aexit__(None, None, None)
-                self._has_ended()
+            if self in self._all_running:  # it was cancelled before it could start
+                await to_its_end(self._wind_up())
 
     async def _drive(self) -> None:
         try:
@@ -257,16 +257,15 @@ class Run:
             if written := self._host.shared.pop(UNSYNCED, None):
                 from asyncstate.guard.durability import sync  # noqa: PLC0415 - many runs write no new file
 
-                await self._host.workers.run(sync, written)
+                await self._host.workers.run_to_end(sync, written)
         finally:
             if not self._is_abandoned:
-                await self._wind_up()
+                await to_its_end(self._wind_up())
 
     async def _wind_up(self) -> None:
         self._report = self._engine.report
         if is_anything_cut_off():
-            with anyio.CancelScope(shield=True):
-                await self._host.workers.run(clear_cut_off)
+            await self._host.workers.run(clear_cut_off)
         if self._all_running <= {self}:  # another one shares __context__; a task that waits for the lock does not
             self._host.run_ended()
         await self._lock.__aexit__(None, None, None)

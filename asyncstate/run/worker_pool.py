@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from asyncstate.guard.event_loop import Timer, close_task, unwind
+from asyncstate.load.threads import to_its_end
 from asyncstate.model.event import ChunkRetried
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, Outcome
@@ -156,8 +157,7 @@ class WorkerPool:
         except anyio.get_cancelled_exc_class():
             self.machine.stop("cancelled")
             self.cut_off(GAVE_UP)
-            with anyio.CancelScope(shield=True):
-                await self._wind_up()
+            await to_its_end(self._wind_up())
             raise
         finally:
             if listening is not None:

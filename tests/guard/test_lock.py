@@ -126,13 +126,15 @@ async def test_the_lock_is_free_when_the_run_is_over_whatever_its_end(runtime, a
         pass
 
 
-@pytest.mark.parametrize("by", ["asyncio", "anyio"])
+@pytest.mark.parametrize("by", ["asyncio", "anyio", "asyncio twice"])
 async def test_a_lock_whose_task_is_cancelled_while_a_thread_takes_it_is_free(tmp_path, monkeypatch, by):
     go, loop = threading.Event(), asyncio.get_running_loop()
-    limit, scope = asyncio.timeout(None), anyio.CancelScope()
+    limit, outer, scope = asyncio.timeout(None), asyncio.timeout(None), anyio.CancelScope()
 
     def cancel():
-        limit.reschedule(loop.time()) if by == "asyncio" else scope.cancel()
+        limit.reschedule(loop.time()) if by != "anyio" else scope.cancel()
+        if by == "asyncio twice":
+            outer.reschedule(loop.time() + 0.02)
         loop.call_later(0.05, go.set)
 
     def slow(_directory):
@@ -143,7 +145,7 @@ async def test_a_lock_whose_task_is_cancelled_while_a_thread_takes_it_is_free(tm
     monkeypatch.setattr("asyncstate.guard.lock.clear_residue", slow)
     lock = RunLock(str(tmp_path))
     with suppress(TimeoutError), scope:
-        async with limit, lock:
+        async with outer, limit, lock:
             pytest.fail("it was cancelled")
     assert limit.expired() or scope.cancelled_caught
     monkeypatch.undo()
