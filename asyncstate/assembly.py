@@ -144,7 +144,7 @@ def assembled(
         from asyncstate import extend  # noqa: PLC0415 - few runs are traced
         from asyncstate.run.traced import TracedDispatch  # noqa: PLC0415
 
-        dispatch = TracedDispatch(dispatch, extend.provided("tracer", "trace_effects")(plan, parts))
+        dispatch = TracedDispatch(dispatch, extend.provided("tracer", "--trace-effects (trace_effects=)")(plan, parts))
     if resume is not None:
         from asyncstate.resume.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
 

@@ -29,7 +29,7 @@ def test_a_plugin_that_imports_salt_says_what_is_missing(tmp_path, run_here):
     ("words", "what"),
     [
         (["--traces", "on"], "traces: on"),
-        (["--trace-effects"], "trace_effects"),
+        (["--trace-effects"], "--trace-effects (trace_effects=)"),
         (["--report", "/dev/null"], "--report"),
         (["--profile"], "--profile"),
         (["--explain"], "--explain"),
@@ -40,6 +40,15 @@ def test_an_option_says_what_is_missing(tmp_path, run_here, words, what):
     done = run_here("apply", "a", "--file-root", tmp_path, *words)
     assert done.returncode == 1
     assert said("needs-extra", wanted=what) in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("tree", ["a: test.nope\n", "a:\n  cmd.run:\n    - name: ./unknown\n"])
+def test_the_next_step_of_a_check_is_no_command_that_is_missing(tmp_path, run_here, tree):
+    (tmp_path / "a.sls").write_text(tree)
+    done = run_here("check", "a", "--file-root", tmp_path)
+    said = done.stdout + done.stderr
+    assert "unknown" in said or "test.nope" in said
+    assert set(re.findall(r"asyncstate (explain|lint)", said)) == set()
 
 
 def test_a_tree_is_compiled_for_this_machine_only(tmp_path, run_here):

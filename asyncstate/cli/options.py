@@ -84,8 +84,7 @@ def in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None
     """Refuse a report file in a missing directory before anything runs. Raises BadParameter."""
     import os
 
-    directory = os.path.dirname(os.path.abspath(value)) if value else ""
-    if value and not os.path.isdir(directory):
+    if value and not os.path.isdir(directory := os.path.dirname(os.path.abspath(value))):
         raise click.BadParameter(f"{directory} is not a directory", ctx, param)
     return value
 
@@ -100,10 +99,14 @@ def _tell_console(ctx: click.Context, param: click.Parameter, value: str | None)
 
 
 def _page_file(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse a page in a missing directory, or that no extra writes, before anything runs."""
+    """Refuse a page in a missing directory, of another format, or that no extra writes, before anything runs."""
     if in_a_directory(ctx, param, value):
+        from mimetypes import guess_type
+
         from asyncstate import extend
 
+        if (format_ := guess_type(value or "")[0]) not in (None, "text/html"):
+            raise click.BadParameter(f"the report is an HTML page, not {format_}: name it FILE.html", ctx, param)
         extend.provided("pictures", "--report")
     return value
 

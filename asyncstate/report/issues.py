@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate import extend
 from asyncstate.model.chunk import file_line
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
 
@@ -22,8 +23,7 @@ def issue_lines(issues: Sequence[Issue], palette: Palette = PLAIN) -> Iterator[s
         for line in clean(issue.message.rstrip("\n")).splitlines():
             yield palette.paint(palette.red, f"    {line}")
         yield from _place(issue, palette)
-    codes = [issue.code for issue in issues if issue.code]
-    if codes:
+    if (codes := [issue.code for issue in issues if issue.code]) and "explain" in extend.commands():
         yield palette.paint(palette.dim, f"What a code means: asyncstate explain {codes[-1]}")
 
 
@@ -44,12 +44,9 @@ def warning_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator
 def unknown_lines(plan: Plan) -> Iterator[str]:
     """Yield one line with the number of states that only requisites order; nothing if there are none."""
     if plan.unknown:
-        what = (
-            "has unknown effects: only requisites order it"
-            if len(plan.unknown) == 1
-            else "have unknown effects: only requisites order them"
-        )
-        yield f"{count(len(plan.unknown), 'state')} {what} (asyncstate lint names them)."
+        has, them = ("has", "it") if len(plan.unknown) == 1 else ("have", "them")
+        hint = " (asyncstate lint names them)" if "lint" in extend.commands() else ""
+        yield f"{count(len(plan.unknown), 'state')} {has} unknown effects: only requisites order {them}{hint}."
 
 
 def _place(issue: Issue, palette: Palette) -> Iterator[str]:

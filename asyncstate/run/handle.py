@@ -223,12 +223,6 @@ class Run:
             if release is not None:
                 release()
 
-    def _has_ended(self) -> None:
-        self._loop_end.stop()
-        self._all_running.discard(self)
-        if self._end is not None:
-            self._end.set()
-
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
@@ -269,6 +263,9 @@ class Run:
         if self._all_running <= {self}:  # another one shares __context__; a task that waits for the lock does not
             self._host.run_ended()
         await self._lock.__aexit__(None, None, None)
-        self._has_ended()
+        self._loop_end.stop()
+        self._all_running.discard(self)
+        if self._end is not None:
+            self._end.set()
         if self._feed is not None:
             self._feed.close()
