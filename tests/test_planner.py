@@ -142,8 +142,8 @@ BEYOND_LIMITS = {
     "a dict in itself": (lambda: in_itself(dict), "data that contains itself"),
     "deep": (lambda: nested(200), "nested deeper than 100 levels"),
     "deeper than Python's stack": (lambda: nested(50_000), "nested deeper than 100 levels"),
-    "a thousand million of one": (lambda: doubled(30), "the same data is repeated too often"),
-    "a number that cannot be written": (lambda: 10**5000, "a number of more than 4,300 digits"),
+    "a thousand million of one": (lambda: doubled(30), "is repeated too often"),
+    "a number that cannot be written": (lambda: 10**5000, "more than 4,300 digits"),
 }
 UNREADABLE = {"what cannot be compared": (Incomparable, "TypeError: no such comparison")}
 PLACES = {

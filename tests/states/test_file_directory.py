@@ -112,5 +112,5 @@ def test_a_link_its_owner_could_exchange_is_refused_in_the_row(plugins, tmp_path
     os.lchown(home / "link", 65534, 65534)
     row = plugins.state("file.directory", name=f"{home}/link/new", makedirs=True)
     assert row["result"] is False
-    assert row["comment"].startswith("Refusing to follow the symbolic link")
+    assert row["comment"].startswith("Refusing to follow")
     assert list((tmp_path / "victim").iterdir()) == []

@@ -6,6 +6,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from messages import said
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import RenderError
@@ -279,7 +280,7 @@ def test_a_link_planted_by_another_user_is_not_followed(plugins, tmp_path):
     os.lchown(link, 65534, 65534)
     row = plugins.state("file.managed", name=str(link), contents="evil")
     assert row["result"] is False
-    assert "Refusing to follow the symbolic link" in row["comment"]
+    assert row["comment"] == said("users-link", link=link, user="user nobody", place=tmp_path, owner="user root")
     assert victim.read_text() == "precious\n"
 
 

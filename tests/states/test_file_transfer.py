@@ -68,7 +68,7 @@ def test_copy_with_another_owner(plugins, tmp_path):
 def test_what_the_format_has_no_word_for_is_not_serialized(plugins, tmp_path):
     row = plugins.state("file.serialize", name=str(tmp_path / "f"), dataset={"a": object()}, formatter="json")
     assert (row["result"], row["changes"]) == (False, {})
-    assert row["comment"].startswith("Failed to serialize the dataset: Object of type object")
+    assert row["comment"].endswith(" the dataset: Object of type object is not JSON serializable")
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_a_patch_with_another_checksum(plugins, tmp_path, more, applies):
     assert path.read_text() == ("a\nB\nc\n" if applies else "a\nb\nc\n")
     if not applies:
         assert dry["comment"] == real["comment"]
-        start = f"Specified md5 checksum for {patch} ({'0' * 32}) does not match actual checksum ("
+        start = f"Specified md5 checksum for {patch} ({'0' * 32}) does not match "
         assert real["comment"].startswith(start)
 
 

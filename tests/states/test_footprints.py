@@ -12,6 +12,7 @@ import asyncstate.states as bundled
 import pytest
 from bare_footprints import declared
 from bundled_states import Bundled, edges_between, state_module
+from call_tables import like
 from plugin_harness import PluginHarness
 from tables import beside, rows
 from trees import edges, plan
@@ -144,7 +145,7 @@ def test_a_footprint_is_that_of_the_table(name, tmp_path):
         with harness.calling():
             found = state_module(name).mod_footprint(case["state"])
         said = {key: list(value) if isinstance(value, tuple) else value for key, value in found.items() if value}
-        assert said == {key: value for key, value in case.items() if key in KEYS}, case["state"]
+        assert said == like({key: value for key, value in case.items() if key in KEYS}, said), case["state"]
 
 
 def test_what_is_not_installed_yet_changes_nothing_in_what_a_state_touches(tmp_path):

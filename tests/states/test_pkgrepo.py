@@ -245,7 +245,7 @@ def test_a_key_is_not_written_where_a_users_link_leads(harness, etc, key, tmp_pa
         line = f"deb [signed-by={ring}] http://deb.example.org/sun stable main"
         row = harness.state("pkgrepo.managed", name=line, key_text=key[0])
         assert row["result"] is False
-        assert "Refusing to follow the symbolic link" in row["comment"]
+        assert "Refusing to follow" in row["comment"]
     assert list((tmp_path / "victim").iterdir()) == []
     os.mkfifo(tmp_path / "home/x.gpg")
     with pytest.raises(PathRefused):

@@ -1,4 +1,5 @@
 import pytest
+from messages import said
 from tables import beside
 
 from asyncstate.data.commands.paths import Folders, named, normal, resolve, uncertainty
@@ -41,7 +42,7 @@ def test_a_word_without_a_certain_folder_says_so():
     elsewhere = HERE.changed("-", perhaps=False)
     assert uncertainty("a", HERE) == uncertainty("/a", elsewhere) == ""
     assert uncertainty("a", elsewhere)
-    assert uncertainty(f"{OPEN}$X{END}/a", HERE) == "it uses $X, which only a run knows"
+    assert uncertainty(f"{OPEN}$X{END}/a", HERE) == said("open-word", what="$X")
 
 
 def test_a_folder_that_may_have_changed_is_both():

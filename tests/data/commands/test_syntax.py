@@ -1,4 +1,5 @@
 import pytest
+from messages import said
 
 from asyncstate.data.commands.syntax import (
     BODY,
@@ -46,19 +47,19 @@ def test_what_a_pattern_is():
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "why", "mark"),
     [
-        ("a 'b", "a quote (') does not end"),
-        ('a "b', 'a quote (") does not end'),
-        ("a $(b", "a bracket (() does not end"),
-        ("a ${b", "a bracket ({) does not end"),
-        ("a <<", "a here-document has no end word"),
+        ("a 'b", "open-quote", "'"),
+        ('a "b', "open-quote", '"'),
+        ("a $(b", "open-bracket", "("),
+        ("a ${b", "open-bracket", "{"),
+        ("a <<", "no-end-word", ""),
     ],
 )
-def test_text_that_does_not_end(text, why):
+def test_text_that_does_not_end(text, why, mark):
     with pytest.raises(Unreadable) as caught:
         read_script(text)
-    assert str(caught.value) == why
+    assert str(caught.value) == said(why, mark=mark)
 
 
 def test_characters_that_stand_for_syntax_are_never_taken_from_the_text():
