@@ -39,17 +39,6 @@ def test_nothing_to_do(plugins, function, arguments):
     assert os.stat(plugins.tmp_path / "hosts").st_ino == before
 
 
-def test_a_mount_point_is_written_in_place(plugins, monkeypatch):
-    def busy(*_):
-        raise OSError(errno.EBUSY, "busy")
-
-    monkeypatch.setattr(os, "replace", busy)
-    plugins.call("hosts.rm_host", "10.0.0.1", "db-two")
-    assert table(plugins) == TABLE.replace("10.0.0.1 db-two\n", "")
-    assert os.listdir(plugins.tmp_path).count("hosts") == 1
-    assert not [name for name in os.listdir(plugins.tmp_path) if name.startswith(".asyncstate")]
-
-
 def test_failure_changes_nothing(plugins, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

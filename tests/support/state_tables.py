@@ -11,7 +11,7 @@ files, after       what is below ``{root}``, and what of it is different afterwa
                    ``{archive: …}`` has files, as a folder has, and the form that its name says.
 places             where modules look for what belongs to the system: the name of a constant and the path in its place
 tree               the files of the file roots
-programs           the only programs that are found, by name; none of them does anything
+installed          the only programs that are found, by name; none of them does anything
 opts, pillar, grains, lowstate
 machine, machine after   likewise, of the ``fake`` that stands for the programs of the system
 
@@ -45,7 +45,7 @@ TABLES = Path(__file__).parents[1] / "states" / "rows"
 COMMON = "every case"
 RUNS = {"test": True, "run": False, "again": False}
 KEYS = {
-    "loads", "fake", "places", "programs", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine",
+    "loads", "fake", "places", "installed", "files", "tree", "opts", "pillar", "grains", "lowstate", "machine",
     "test", "again", "settles", "after", "machine after",
 }  # fmt: skip
 MEMBERS = {"text": tarfile.REGTYPE, "link": tarfile.SYMTYPE, "hard": tarfile.LNKTYPE}
@@ -81,8 +81,8 @@ def prepare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any
             plugins.load(kind, name)
     for place, path in placed(case.get("places", {}), root).items():
         monkeypatch.setattr(f"asyncstate.modules.{place}", path)
-    if "programs" in case:
-        lay_out(tmp_path / "bin", {name: {"text": "", "mode": "0755"} for name in case["programs"]})
+    if "installed" in case:
+        lay_out(tmp_path / "bin", {name: {"text": "", "mode": "0755"} for name in case["installed"]})
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     fake = fake_of(case, plugins)
     lay_out(root, placed(case.get("files", {}), root))
