@@ -34,7 +34,7 @@ METHODS = (
     (filesystem.Replacement, "commit"),
     *((filesystem.Beneath, name) for name in ("mkdir", "write", "symlink", "link", "give")),
 )
-PROGRAMS = {"git", "git, forced", "virtualenv"}
+PROGRAMS = {"git", "git, forced", "pip, requirements", "virtualenv"}
 """What these states do is done by programs, which go past the door."""
 FAILURES: dict[str, Callable[[], BaseException]] = {
     "refused": lambda: PathRefused("Refusing to go on"),
