@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.guarantees.test_reviewed_content import WAYS, _sls, _words, _write, tree  # noqa: F401 - a fixture
+from tests.guarantees.test_reviewed_content import _sls, _way, _words, _write, tree  # noqa: F401 - a fixture
 
 
 @pytest.mark.parametrize("way", ["computed import", "contents", "fetched by a plugin", "large"])
 def test_a_tree_is_the_same_as_its_plan(way, run_here, tree):  # noqa: F811
-    state, name, reviewed, _ = WAYS[way]
+    state, name, reviewed, _ = _way(way)
     _write(tree / "roots/tree" / name, reviewed)
     _sls(tree, state, "true")
     plan = tree / "main.plan"

@@ -108,9 +108,8 @@ def test_the_step_that_a_message_spells_out_ends_the_mistake(what, tmp_path):
 
 
 def test_a_code_without_an_example_has_a_test():
-    named = {
-        code for file in TESTS.rglob("test_*.py") for code in re.findall(r"\b[EW]\d{3}\b", file.read_text("utf-8"))
-    }
+    files = [*TESTS.rglob("test_*.py"), *TESTS.rglob("*.yaml")]
+    named = {code for file in files for code in re.findall(r"\b[EW]\d{3}\b", file.read_text("utf-8"))}
     assert {code for code, entry in codes().items() if not entry.wrong} <= named
 
 
