@@ -1,7 +1,17 @@
-"""The cases of messages.yaml."""
+"""The cases of messages.yaml; and that no other test has a sentence of the engine."""
+
+import ast
+import re
 
 import pytest
-from messages import catalogue, compiled, compiled_pillar, ran
+from messages import PATH, catalogue, compiled, compiled_pillar, ran
+
+TESTS = PATH.parent
+ROOT = TESTS.parent
+OF_OTHERS = ("recorded", "states/rows", "extras")
+"""Folders with words of others: recorded rows, and the extras."""
+WORDS = 5
+"""Words in a row that two texts share by no accident."""
 
 TREES = {str(number): case for number, case in enumerate(catalogue()["trees"])}
 COMMANDS = {f"{number} {case['command']}": case for number, case in enumerate(catalogue()["commands"])}
@@ -34,3 +44,51 @@ def test_commands(case, tmp_path, monkeypatch, capfd):
 
 SAID = ("code", "stdout", "stderr")
 """What a case says of a command."""
+
+
+def test_every_sentence_is_used():
+    texts = [path.read_text() for kind in ("*.py", "*.yaml") for path in TESTS.rglob(kind) if path != PATH]
+    words = set(re.findall(r"[\w-]+", " ".join(texts)))
+    assert catalogue()["sentences"].keys() - words == set()
+
+
+def literals(path):
+    """The texts of a module that are no docstrings, and the lines of any other file, each with its line."""
+    if path.suffix != ".py":
+        return list(enumerate(path.read_text().splitlines(), 1))
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    return [
+        (node.lineno, node.value)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone
+    ]
+
+
+def runs(text):
+    """Every WORDS words in a row of a text."""
+    words = text.replace("\\", "").split()
+    return {" ".join(words[at : at + WORDS]) for at in range(len(words) - WORDS + 1)}
+
+
+def of_the_engine():
+    """Every WORDS words in a row of the engine's texts, but for those that modules and states say, too."""
+    package = [path for path in (ROOT / "asyncstate").rglob("*.py") if "extras" not in path.parts]
+    others = [path for name in ("modules", "states") for path in (ROOT / name).rglob("*.py")]
+    ours, theirs = (
+        set().union(*(runs(text) for path in paths for _, text in literals(path))) for paths in (package, others)
+    )
+    return ours - theirs
+
+
+def test_no_other_test_has_a_sentence_of_the_engine():
+    ours = of_the_engine()
+    tests = [path for kind in ("*.py", "*.yaml") for path in TESTS.rglob(kind) if path != PATH]
+    names = {path: path.relative_to(TESTS).as_posix() for path in tests}
+    assert [
+        f"{names[path]}:{line}: {min(found)}"
+        for path in tests
+        if not names[path].startswith(OF_OTHERS)
+        for line, text in literals(path)
+        if (found := runs(text) & ours)
+    ] == []

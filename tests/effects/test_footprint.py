@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import said
 from naive_footprints import access_of, is_conflict
 from strategies import footprints as footprints_of_a_row
 from tables import beside, rows
@@ -109,16 +110,16 @@ def test_what_states_touch_orders_them(case):
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("told", "reason"),
     [
-        (True, "its module says that it touches more than can be told beforehand"),
+        (True, said("told-more")),
         ("it uses $X", "it uses $X"),
         (False, None),
         ("", None),
     ],
 )
-def test_the_plan_says_why_effects_are_unknown(said, reason):
-    states = FakeStates(footprints={"own": lambda low: {"unknown": said}})
+def test_the_plan_says_why_effects_are_unknown(told, reason):
+    states = FakeStates(footprints={"own": lambda low: {"unknown": told}})
     compiled = plan("a: own.thing\n", states=states, implicit_order="footprint")
     assert compiled.unknown == ({0: reason} if reason else {})
     assert compiled.digest == plan("a: own.thing\n", implicit_order="none").digest
@@ -169,7 +170,7 @@ def test_what_one_member_of_a_group_makes_is_there_behind_all_of_them():
     [
         ("odd", "no idea"),
         ("leaves", "3"),
-        ("waits", "it is an async function, and must be a plain one"),
+        ("waits", said("async-hook")),
         ("forgets", "it forgot to await waits, waits"),
         ("silent", "ValueError"),
         ("strange", "not so"),
@@ -218,7 +219,7 @@ def test_states_that_are_not_there_have_unknown_effects():
             return None
 
     compiled = plan("a: cmd.run\nb: test.nop\n", states=Bare(), implicit_order="footprint")
-    assert compiled.unknown == {0: "its module does not say what its states touch (mod_footprint)"}
+    assert compiled.unknown == {0: said("no-footprint")}
     assert warnings("a: cmd.run\n", states=Bare(), implicit_order="footprint") == []
 
 
@@ -566,8 +567,7 @@ def test_a_module_that_says_nothing_is_looked_for_once_and_is_there(bundled):
     source = FakeStates(hooks={"own.do": None}, bundled=bundled)
     around, formula = Around(), Formula()
     found, _ = footprints_of([("own.do", {})] * 2, {}, source=source, surroundings=around, formula=formula)
-    says_nothing = "its module does not say what its states touch (mod_footprint)"
-    assert found == [Footprint(("around:own",), unknown=says_nothing)] * 2
+    assert found == [Footprint(("around:own",), unknown=said("no-footprint"))] * 2
     assert source.asked == ["own.mod_footprint", "own.do"]
     assert len(formula.states) == (2 if bundled else 0)
 

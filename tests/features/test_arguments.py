@@ -5,6 +5,7 @@ import os
 import pwd
 
 import pytest
+from messages import said
 
 from asyncstate.model.event import StateEvent
 
@@ -91,6 +92,6 @@ def test_time_outs(sls, width):
     tree.states["x.run"] = slow
     rows = tree.rows(concurrency=width)
     assert rows.results == {"slow": False, "sleep 30": False, "ok": True}
-    assert rows["slow"]["comment"] == "The state did not end within 0.05 seconds and was stopped."
+    assert rows["slow"]["comment"] == f"{said('timed-out', seconds='0.05')} and was stopped."
     report = sls("c: {cmd.run: [{name: sleep 31}]}\n").report(timeout=0.2, concurrency=width)
     assert report.exit_code == 124

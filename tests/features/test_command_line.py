@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+from messages import said
 from reached import reach
 
 from asyncstate.cli import main
@@ -59,7 +60,7 @@ def test_a_single_file_declares_states_and_nothing_else(tree, cli, word):
     code, out, _ = cli("apply", "--file", lone, "--out", "json")
     assert code == 1
     name = word.partition(":")[0]
-    assert f"The '{name}' declaration found on '{lone}' is invalid when rendering single templates" in json.loads(out)
+    assert said("lone-file", word=name, path=lone) in json.loads(out)
 
 
 @pytest.mark.feature("F163", "F056")

@@ -156,7 +156,7 @@ def test_members_that_may_not_run_are_left_out(packages, width):
     )
     rows = packages.rows(state_aggregate=True, concurrency=width)
     assert packages.calls == [["b", "d"], ["e"], ["last"]]
-    assert rows["a"]["comment"] == "One or more requisite failed: a.bad"
+    assert rows["a"]["comment"].endswith(" requisite failed: a.bad")
 
 
 @pytest.mark.feature("F106")

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from messages import said
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError
@@ -74,7 +75,7 @@ async def test_where_it_cannot_be_kept_the_report_says_so(settings, tmp_path):
     report, seen = await run(settings)
     assert len(report.rows) == 2
     (notice,) = report.notices
-    assert notice.startswith("This run is not in the journal, so it cannot be resumed: ")
+    assert notice.startswith(said("journal-unkept", why=""))
     assert str(tmp_path / "state") in notice
     assert notice in seen[-1].warnings
 
@@ -82,7 +83,7 @@ async def test_where_it_cannot_be_kept_the_report_says_so(settings, tmp_path):
 async def test_where_it_is_required_and_cannot_be_kept_nothing_starts(settings, tmp_path):
     (tmp_path / "state").write_text("a file")
     settings.journal = "required"
-    with pytest.raises(JournalError, match="is required and cannot be kept"):
+    with pytest.raises(JournalError, match=said("journal-required")):
         await run(settings)
 
 
@@ -156,7 +157,7 @@ async def test_a_required_journal_that_fails_midway_stops_the_run(settings, full
     settings.journal = "required"
     full_disk.room = 4  # its header, the start of the run and of a state, and half a row
     report, _ = await run(settings)
-    assert report.cancelled == "the journal cannot be written: No space left on device"
+    assert report.cancelled == said("journal-full", why="No space left on device")
     assert report.exit_code == 125
     assert len(report.not_started) == 1
 

@@ -101,10 +101,13 @@ def _line(issue):
 
 
 VARIABLE = (
+    (re.compile(r"\b\d\d:\d\d:\d\d\.\d+"), "{time}"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "{run}"),
-    (re.compile(r"\b\d+(\.\d+)? m?s\b"), "{time}"),
+    (re.compile(r"( ?) *\b\d+(\.\d+)? m?s\b"), r"\1{time}"),
 )
 """What differs between two runs of a command, and what stands for it."""
+OF_EXTRAS = re.compile(r"^What a code means: .*\n| \(asyncstate lint names them\)", re.MULTILINE)
+"""What only a program with the extras says; the next steps of a program with and without them are in tests/test_extend.py."""
 
 
 def ran(case, here, output):
@@ -119,7 +122,7 @@ def ran(case, here, output):
 
 
 def _stable(text, here):
-    text = re.sub(r" +$", "", text.replace(str(here), "{here}"), flags=re.MULTILINE)
+    text = re.sub(r" +$", "", OF_EXTRAS.sub("", text).replace(str(here), "{here}"), flags=re.MULTILINE)
     for pattern, word in VARIABLE:
         text = pattern.sub(word, text)
     return text
