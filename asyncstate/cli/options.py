@@ -105,8 +105,11 @@ def _page_file(ctx: click.Context, param: click.Parameter, value: str | None) ->
 
         from asyncstate import extend
 
-        if (format_ := guess_type(value or "")[0]) not in (None, "text/html"):
-            raise click.BadParameter(f"the report is an HTML page, not {format_}: name it FILE.html", ctx, param)
+        format_, packed = guess_type(value or "")
+        if packed or format_ not in (None, "text/html"):
+            raise click.BadParameter(
+                f"the report is an HTML page, not {packed or format_}: name it FILE.html", ctx, param
+            )
         extend.provided("pictures", "--report")
     return value
 

@@ -53,18 +53,19 @@ _inside: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 async def to_its_end(work: Awaitable[T]) -> T:
-    """Await work that must not outlast the task. A cancellation by asyncio is raised when it has ended."""
+    """Await work that must not outlast the task. A cancellation by asyncio is raised after its end, from its error."""
     from anyio import CancelScope  # noqa: PLC0415 - only needed with an event loop
 
     future = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
     with CancelScope(shield=True):
-        try:
-            await asyncio.shield(future)
-        except asyncio.CancelledError:  # asyncio's own passes the scope, and so does a second one
-            while not future.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait([future])
-            raise
+        while not future.done():
+            try:
+                await asyncio.wait([future])
+            except asyncio.CancelledError as error:  # asyncio's own passes the scope, and so does a second one
+                cancelled = cancelled or error
+    if cancelled is not None:
+        raise cancelled from (None if future.cancelled() else future.exception())
     return future.result()
 
 
@@ -100,8 +101,14 @@ class WorkerThreads:
         return await self._run(current.get(None), partial(func, *args), strand)
 
     async def run_to_end(self, func: Callable[..., T], *args: Any) -> T:
-        """Do what `run` does, but let a call that has begun end by itself, and wait for it, in a cancelled task too."""
-        return await self._run(current.get(None), partial(func, *args), lasting=True)
+        """Do what `run` does, but let a call end by itself, and wait for it, in a cancelled task too.
+
+        Where no thread can be started, the loop makes the call.
+        """
+        try:
+            return await self._run(current.get(None), partial(func, *args), lasting=True)
+        except LoaderError:
+            return func(*args)
 
     async def run_in(self, call: CallContext | None, func: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call ``func`` as `run` does, with ``call`` as the call context and with keyword arguments.

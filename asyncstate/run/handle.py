@@ -259,7 +259,7 @@ class Run:
     async def _wind_up(self) -> None:
         self._report = self._engine.report
         if is_anything_cut_off():
-            await self._host.workers.run(clear_cut_off)
+            await self._host.workers.run_to_end(clear_cut_off)
         if self._all_running <= {self}:  # another one shares __context__; a task that waits for the lock does not
             self._host.run_ended()
         await self._lock.__aexit__(None, None, None)

@@ -153,6 +153,18 @@ async def test_a_lock_whose_task_is_cancelled_while_a_thread_takes_it_is_free(tm
         assert lock._lock is None
 
 
+async def test_a_lock_is_taken_and_released_where_no_thread_can_be_started(tmp_path, monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr("asyncstate.load.threads.PATIENCE", 0.1)
+    async with RunLock(str(tmp_path)) as lock:
+        assert lock._lock is not None
+    with RunLock(str(tmp_path)):
+        pass
+
+
 ODD = [b"", b"[]", b"null", b"{}", b'{"pid": [], "since": 1}', b'{"pid": 1e999, "since": ""}', b"\xff"]
 
 

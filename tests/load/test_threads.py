@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import subprocess
 import threading
 import time
@@ -302,6 +303,39 @@ async def test_a_call_that_was_awaited_to_its_end_is_not_overdue(workers):
     chunk = begun()
     await workers.run(int)
     assert chunk.overdue == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_work_that_fails_after_its_task_was_cancelled_is_the_cause_and_asyncio_says_nothing(workers, times):
+    told, release = [], threading.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context["message"]))
+
+    def fails():
+        release.wait(40)
+        raise ValueError("a full disk")
+
+    for work in (workers.run_to_end(fails), threads.to_its_end(workers.run(fails))):
+        release.clear()
+        task = asyncio.create_task(work)
+        for _ in range(times):
+            await asyncio.sleep(0.01)
+            task.cancel()
+        asyncio.get_running_loop().call_later(0.01, release.set)
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        assert str(caught.value.__cause__) == "a full disk"
+        del task, work, caught
+        gc.collect()
+    assert told == []
+
+
+async def test_the_loop_makes_a_call_that_must_be_made_where_no_thread_can_be_started(workers, monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(threads, "PATIENCE", 0.1)
+    assert await workers.run_to_end(threading.current_thread) is threading.current_thread()
 
 
 async def test_a_thread_that_cannot_be_started_is_an_error_with_words(workers, monkeypatch):

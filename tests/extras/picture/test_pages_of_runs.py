@@ -39,7 +39,7 @@ def test_a_page_that_cannot_be_written_is_said(run):  # noqa: F811
     assert done.stderr == "asyncstate: /proc/report could not be written: No such file or directory\n"
 
 
-@pytest.mark.parametrize("name", ["run.pdf", "run.json", "run.svg"])
+@pytest.mark.parametrize("name", ["run.pdf", "run.json", "run.svg", "run.html.gz"])
 def test_a_page_under_the_name_of_another_format_is_refused_before_anything_runs(run, tmp_path, name):  # noqa: F811
     done = run("apply", "good", "--report", tmp_path / name)
     assert (done.returncode, done.stdout, list(tmp_path.glob("run.*"))) == (1, "", [])
