@@ -185,7 +185,7 @@ def assembled(
         dispatch,
         options,
         observers,
-        in_thread=parts.host.workers.run_to_end,
+        in_thread=parts.host.workers.run,
         secrets=parts.secrets,
         journal=keep_journal,
         elsewhere=elsewhere,

@@ -1,6 +1,7 @@
 import asyncio
 import inspect
 import re
+import time
 from contextlib import suppress
 
 import anyio
@@ -188,6 +189,20 @@ async def test_a_run_that_is_cancelled_anywhere_ends_with_its_event_and_frees_al
                 pass
             kinds = [type(event) for event in events if isinstance(event, (RunStarted, RunFinished))]
             assert kinds in ([], [RunStarted, RunFinished])
+
+
+async def test_a_cancelled_task_leaves_a_plugin_that_hangs_in_its_import(tree):
+    own = 'import time\n\ntime.sleep(0)\n\n\ndef done(name):\n    return {"name": name, "result": True, "changes": {}, "comment": ""}\n'
+    settings = tree({"web.sls": "a: hanging.done\n", "_states/hanging.py": own})
+    async with StateRuntime(settings) as rt:
+        plan = await rt.compile(["web"])
+    tree({"_states/hanging.py": own.replace("sleep(0)", "sleep(3)")})
+    async with StateRuntime(settings) as rt:
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5), rt.run(plan):
+                pass
+        assert time.monotonic() - began < 2
 
 
 async def test_leaving_the_runtime_ends_a_run_of_another_task(tree):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.lowlevel
 
+from asyncstate.errors import LoaderError
 from asyncstate.guard.event_loop import Timer
 from asyncstate.load.threads import to_its_end
 from asyncstate.logs.fields import RunFields
@@ -47,13 +48,13 @@ __all__ = ["Engine", "RunOptions"]
 class Engine:
     """One run of one plan. ``observers`` are called with each event, in order, before anything else happens.
 
-    ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread if one can start, for work that takes long
-    in a large plan; without it, the loop does that work. ``secrets`` are texts that neither rows nor events may show:
-    the engine uses true names inside, and `RedactedPlan` hides secrets in all output. ``journal`` makes the keeper of
-    the run, and notices for its report. It is called before anything starts, by ``in_thread``; an exception from it
-    ends the run. ``elsewhere`` are the other hosts of a plan with REMOTE nodes. ``ahead`` makes what works for later
-    chunks, or None; it is called before the first chunk starts, by ``in_thread``. Raises ValueError for a priority of
-    another plan.
+    ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread, for work that takes long in a large plan.
+    If it raises LoaderError (no thread can start), or without ``in_thread``, the loop does that work. ``secrets`` are
+    texts that neither rows nor events may show: the engine uses true names inside, and `RedactedPlan` hides secrets in
+    all output. ``journal`` makes the keeper of the run, and notices for its report. It is called before anything
+    starts, in a thread if one can start; an exception from it ends the run. ``elsewhere`` are the other hosts of a plan
+    with REMOTE nodes. ``ahead`` makes what works for later chunks, or None; it is called before the first chunk starts,
+    in a thread if one can start. Raises ValueError for a priority of another plan.
     """
 
     machine = Machine
@@ -246,12 +247,13 @@ class Engine:
         )
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Do slow work of a large tree in a thread."""
+        """Do slow work of a large tree in a thread, if one can start."""
         if self._in_thread is None:
             return work(*args)
-        found = await self._in_thread(work, *args)
-        await anyio.lowlevel.checkpoint_if_cancelled()
-        return found
+        try:
+            return await self._in_thread(work, *args)
+        except LoaderError:
+            return work(*args)
 
     @property
     def _journal_notices(self) -> list[str]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from fake_dispatch import FakeDispatch
 from fake_dispatch import usual_fakes as fakes
-from fake_host import FakeHost, row, run_engine
+from fake_host import FakeHost, InlineWorkers, row, run_engine
 from hypothesis import given
 from hypothesis import strategies as st
 from messages import said
 from plans import PlanBuilder
 
-from asyncstate.errors import Issue
+from asyncstate.errors import Issue, LoaderError
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.model.plan import NodeKind
 from asyncstate.run.chunk.local import LocalDispatch
@@ -257,6 +257,13 @@ def test_a_call_that_is_left_running_is_waited_for_a_moment_and_then_named():
 
 
 def test_an_engine_without_threads_works_in_place():
+    class NoThreads(InlineWorkers):
+        async def run(self, fn, *args):
+            raise LoaderError("no thread")
+
     plan, options = PlanBuilder().chunk("a").build(), RunOptions(run_id="r")
-    report, _ = run_engine(lambda clock: Engine(plan, FakeDispatch(), options, clock=clock))
-    assert report.ok
+    for in_thread in (None, NoThreads().run):
+        report, _ = run_engine(
+            lambda clock, how=in_thread: Engine(plan, FakeDispatch(), options, clock=clock, in_thread=how)
+        )
+        assert report.ok
