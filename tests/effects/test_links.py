@@ -97,8 +97,9 @@ def test_links_go_where_they_are_copied(case):
 
 
 def test_what_is_no_link_has_no_other_name_for_its_copy():
-    paths = LinkedPaths(Disk({}), [("/a/l", "/v1"), ("/a-l", "/v2")], [("/b", "/c"), ("/d", "/a")])
-    assert paths.all_names(("path:/b/x", "path:/d/x", "path:/d-l")) == ("path:/b/x", "path:/d/x", "path:/d-l")
+    paths = LinkedPaths(Disk({}), [("/a/l", "/v1"), ("/a-l", "/v2"), ("/azl", "/v3")], [("/b", "/c"), ("/d", "/a")])
+    asked = ("path:/b/x", "path:/d/x", "path:/d-l", "path:/dzl")
+    assert paths.all_names(asked) == asked
 
 
 def test_who_makes_a_link_touches_the_link_alone():
