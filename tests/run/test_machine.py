@@ -501,6 +501,19 @@ def test_a_state_of_another_host_is_awaited_in_no_place_and_ends_once():
     assert machine.take() == Work(1, NodeKind.CHUNK, 1)
 
 
+def test_a_listener_comes_after_what_a_state_of_another_host_holds_up():
+    plan = PlanBuilder().remote("db1: up").chunk("here").chunk("waits", require=["db1: up"]).listen("here", "here")
+    machine = Machine(plan.build())
+    (node,) = machine.awaited
+    assert machine.take().chunk == 0
+    machine.done(0, CHANGED)
+    assert machine.take() is None
+    machine.arrive(node, OK)
+    assert machine.take().chunk == 1
+    machine.done(1, OK)
+    assert machine.take().kind is NodeKind.LISTENER
+
+
 def test_a_failure_on_another_host_is_blamed_apart_from_those_of_this_one():
     machine, node = of_another_host()
     machine.arrive(node, FAILED)
