@@ -521,6 +521,13 @@ def test_a_failure_on_another_host_is_blamed_apart_from_those_of_this_one():
     assert machine.take() == Work(1, NodeKind.CHUNK, 1, Verdict.FAIL, elsewhere=(node,))
 
 
+def test_a_failure_on_another_host_that_its_check_did_not_foresee_is_not_blamed():
+    machine, node = of_another_host()
+    machine.arrive(node, msgspec.structs.replace(FAILED, unforeseen=True))
+    machine.take()
+    assert machine.take() == Work(1, NodeKind.CHUNK, 1, Verdict.FAIL)
+
+
 @rows(
     ("failhard", "members"),
     [
