@@ -98,18 +98,17 @@ def _tell_console(ctx: click.Context, param: click.Parameter, value: str | None)
     return value
 
 
+_NO_PAGES = (".csv", ".gz", ".json", ".md", ".pdf", ".png", ".svg", ".txt", ".xml", ".yaml", ".yml", ".zip")
+"""Endings of names that promise another format than a page has."""
+
+
 def _page_file(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse a page in a missing directory, of another format, or that no extra writes, before anything runs."""
     if in_a_directory(ctx, param, value):
-        from mimetypes import guess_type
-
         from asyncstate import extend
 
-        format_, packed = guess_type(value or "")
-        if packed or format_ not in (None, "text/html"):
-            raise click.BadParameter(
-                f"the report is an HTML page, not {packed or format_}: name it FILE.html", ctx, param
-            )
+        if (value or "").lower().endswith(_NO_PAGES):
+            raise click.BadParameter("the report is an HTML page: name it FILE.html", ctx, param)
         extend.provided("pictures", "--report")
     return value
 

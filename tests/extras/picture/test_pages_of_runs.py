@@ -43,7 +43,7 @@ def test_a_page_that_cannot_be_written_is_said(run):  # noqa: F811
 def test_a_page_under_the_name_of_another_format_is_refused_before_anything_runs(run, tmp_path, name):  # noqa: F811
     done = run("apply", "good", "--report", tmp_path / name)
     assert (done.returncode, done.stdout, list(tmp_path.glob("run.*"))) == (1, "", [])
-    assert "the report is an HTML page, not " in done.stderr
+    assert "the report is an HTML page: name it" in done.stderr
     assert "name it FILE.html" in done.stderr
 
 
