@@ -251,7 +251,7 @@ def test_the_next_command_tells_of_a_run_that_was_killed(site):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert f"the run of process {process.pid}" not in errors
-    assert said("run-killed") in errors
+    assert said("killed-run") in errors
     with site.started(command="runs", words=["list", "--out", "json"]) as process:
         out, _ = process.communicate(timeout=60)
     (killed,) = [entry["id"] for entry in json.loads(out) if entry["ending"] == "killed"]
@@ -304,4 +304,4 @@ def test_a_plugin_that_takes_the_process_or_its_descriptors(site, function):
     (site.base / "srv" / "tree.sls").write_text("one:\n  test.nop: []\n")
     with site.started() as process:
         _, errors = process.communicate(timeout=60)
-    assert said("run-killed") in errors
+    assert said("killed-run") in errors

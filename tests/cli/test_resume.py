@@ -141,7 +141,7 @@ def test_what_the_killed_run_was_doing_does_not_meet_what_is_run_again(going_on,
     assert refused.returncode == 1
     assert re.search(r"the run of process \d+, begun [-\d: ]+ " + said_of("processes-go-on"), said)
     assert re.search(r"process \d+ \(sh, since [-\d: ]+\)", said)
-    assert said_of("processes-beside") in said
+    assert said_of("beside-killed") in said
     resumed = going_on()
     while "it waits 30 s for that" not in (line := resumed.stderr.readline()):
         assert line, "it did not wait"

@@ -404,7 +404,7 @@ async def test_where_no_thread_can_be_started_the_state_fails(host, monkeypatch)
     monkeypatch.setattr("asyncstate.load.threads.PATIENCE", 0.1)
     report = await in_real_time(PlanBuilder().chunk("x", "own.go").chunk("y").build(), host)
     assert set(results(report).values()) == {False}
-    assert said_of("no-more-threads") in comments(report)["x"]
+    assert said_of("no-thread") in comments(report)["x"]
 
 
 def test_a_pillar_that_no_longer_renders_fails_the_state_that_asked_for_it():
