@@ -106,8 +106,12 @@ VARIABLE = (
     (re.compile(r"( ?) *\b\d+(\.\d+)? m?s\b"), r"\1{time}"),
 )
 """What differs between two runs of a command, and what stands for it."""
-OF_EXTRAS = re.compile(r"^What a code means: .*\n| \(asyncstate lint names them\)", re.MULTILINE)
-"""What only a program with the extras says; the next steps of a program with and without them are in tests/test_extend.py."""
+OF_EXTRAS = re.compile(
+    r"^What a code means: .*\n| \(asyncstate lint names them\)"
+    r"|\. More commands .*? is installed",
+    re.MULTILINE,
+)
+"""What only a program with extras says, or one without; tests/test_extend.py has both."""
 
 
 def ran(case, here, output):

@@ -23,3 +23,7 @@ def test_a_time_limit_that_is_none_is_a_mistake_of_any_state(run, tree, wrong): 
     assert re.search(
         r"'timeout' of 'plain.run' must be a number of seconds, not .*\n.*limited.sls:3 \[E418\]", done.stdout
     )
+
+
+def test_it_names_the_command_that_explains_a_code(run, tree):  # noqa: F811
+    assert re.search(r"\nWhat a code means: asyncstate explain E4\d\d\n$", run("check", "wrong").stdout)
