@@ -201,11 +201,11 @@ def told(event: events.AnyEvent) -> str:
 
 # --- errors
 
-RAISED: list[type[AsyncStateError]] = [errors.AsyncStateError, errors.EventLoopError, EventLoopError]
-RAISED += [errors.ArgumentError, errors.CommandExecutionError, errors.CompileError, errors.ConfigError]
-RAISED += [errors.CycleError, errors.FleetError, errors.FunctionNotFound, errors.InvocationError, errors.JournalError]
-RAISED += [errors.LoaderError, errors.LockHeld, errors.NotYet, errors.PathRefused, errors.PillarError]
-RAISED += [errors.PlanError, errors.RenderError, errors.ResumeRefused, errors.RunCancelled]
+raised: list[type[AsyncStateError]] = [errors.AsyncStateError, errors.EventLoopError, EventLoopError]
+raised += [errors.ArgumentError, errors.CommandExecutionError, errors.CompileError, errors.ConfigError]
+raised += [errors.CycleError, errors.FleetError, errors.FunctionNotFound, errors.InvocationError, errors.JournalError]
+raised += [errors.LoaderError, errors.LockHeld, errors.NotYet, errors.PathRefused, errors.PillarError]
+raised += [errors.PlanError, errors.RenderError, errors.ResumeRefused, errors.RunCancelled]
 
 
 def explain_elsewhere(error: errors.RaisedElsewhere) -> str:
@@ -335,11 +335,11 @@ class QueueInterface(interfaces.Interface):
         return {}
 
 
-BUNDLED: list[type[interfaces.Interface]] = [cron.CronInterface, group.GroupInterface, locale.LocaleInterface]
-BUNDLED += [lowpkg.LowpkgInterface, pkg.PkgInterface, service.ServiceInterface, sysctl.SysctlInterface]
-BUNDLED += [timezone.TimezoneInterface, user.UserInterface]
-FAULTS: list[type[AsyncStateError]] = [interfaces.InterfaceError, interfaces.StructureError]
-FAULTS += [interfaces.SMINotImplementedError, interfaces.SMINotSupportedError]
+bundled: list[type[interfaces.Interface]] = [cron.CronInterface, group.GroupInterface, locale.LocaleInterface]
+bundled += [lowpkg.LowpkgInterface, pkg.PkgInterface, service.ServiceInterface, sysctl.SysctlInterface]
+bundled += [timezone.TimezoneInterface, user.UserInterface]
+faults: list[type[AsyncStateError]] = [interfaces.InterfaceError, interfaces.StructureError]
+faults += [interfaces.SMINotImplementedError, interfaces.SMINotSupportedError]
 
 __virtualname__ = QueueInterface(__name__)()
 assert_type(__virtualname__, interfaces.VirtualName)

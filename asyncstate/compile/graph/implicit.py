@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asyncstate.effects.declared import Footprint
-from asyncstate.effects.footprint import only_entries
 from asyncstate.effects.resources import ENTRY, PATH
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind
@@ -38,6 +37,7 @@ def add_footprints(
     if transactions is None and not any(each.reads or each.writes or each.makes for each in known):
         return known
     from asyncstate.effects.apart import Apart  # noqa: PLC0415 - some state touches something
+    from asyncstate.effects.footprint import only_entries  # noqa: PLC0415 - as above
     from asyncstate.effects.scoreboard import Scoreboard  # noqa: PLC0415 - as above
 
     def join(nodes: list[int], resource: str) -> int:
