@@ -17,7 +17,10 @@ from messages import match, said
 
 from asyncstate import AsyncStateError, Settings, StateRuntime
 from asyncstate.errors import LockHeld, PathRefused
-from asyncstate.guard.lock import Holder, RunLock
+from asyncstate.guard.lock import Holder, RunLock, Survivors, still_running
+from asyncstate.guard.lock import _remove as remove_left
+from asyncstate.process.lineage import Process
+from asyncstate.residue import Temporaries
 
 
 @pytest.fixture
@@ -358,3 +361,23 @@ def test_a_lock_is_given_back_although_a_child_of_a_fork_has_it_open(tmp_path):
         os.close(writing)
         os.close(reading)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_processes_that_outlive_their_run_are_named(monkeypatch):
+    alive = [Process(pid=os.getpid(), parent=1, session=1, started=100, mark=7)] * 12
+    monkeypatch.setattr("asyncstate.guard.lock.living", lambda lineages: alive if lineages else [])
+    assert still_running([]) == ""
+    named = still_running([Survivors("a run", [7])])
+    assert f"process {os.getpid()} (" in named
+    assert " and 2 more. Wait for them or end them: kill " in named
+
+
+def test_what_a_dead_run_left_is_removed_but_for_folders_of_others(tmp_path):
+    for folder in ("own", "empty", "theirs"):
+        (tmp_path / folder).mkdir()
+    for file in ("file", "own/file", "theirs/file"):
+        (tmp_path / file).touch()
+    paths = [str(tmp_path / name) for name in ("file", "own", "empty", "theirs", "gone")]
+    made = Temporaries(paths, [(tmp_path / "own").stat().st_ino])
+    assert remove_left(made) == 3
+    assert sorted(os.listdir(tmp_path)) == ["theirs"]

@@ -3,12 +3,14 @@
 import os
 
 import pytest
+from memory_files import MemoryFileClient
 from trees import compiler
 
 from asyncstate.compile.low.lowstate import Draft
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.dunders.context import CallContext
 from asyncstate.load.loader import LazyLoader
+from asyncstate.model.chunk import LowChunk
 from asyncstate.sources.fileclient import LocalFileClient
 
 
@@ -122,3 +124,31 @@ def test_whether_the_text_of_a_template_is_whole(tmp_path):
         {"text": "x"},
     ):
         assert not is_whole(**lacking), lacking
+
+
+def chunk_with(function, name="/n", **args):
+    state, _, fun = function.partition(".")
+    return LowChunk(0, state, fun, "i", name, "s", "base", 0, args)
+
+
+def test_what_the_tree_has_for_a_source():
+    files = {"d/a.txt": "{{ a }}", "d/e/b.txt": "b", "run.sh": "touch /x\n", "odd": "\N{REPLACEMENT CHARACTER}"}
+    sources = SaltSources(MemoryFileClient({"base": files}))
+    folder = chunk_with("file.recurse", source="salt://d", template="jinja")
+    assert sorted(text for _, text in sources.templates_of(folder)) == ["b", "{{ a }}"]
+    assert sources.keywords_text(folder)[1] is True
+    assert sorted(sources.files_of(folder)) == ["a.txt", "e/b.txt"]
+    assert [sources.kind_of(chunk_with("file.managed", source=f"salt://{path}")) for path in ("d/a.txt", "d", "x")] == [
+        "file",
+        "folder",
+        "",
+    ]
+    read = {
+        path: sources.source_of(chunk_with("file.managed", source=f"salt://{path}")) for path in ("run.sh", "x", "odd")
+    }
+    assert read == {"run.sh": "touch /x\n", "x": None, "odd": None}
+    assert sources.source_of(chunk_with("file.managed", source="/etc/x")) is None
+    assert sources.script_of(chunk_with("cmd.script", source="salt://run.sh"))[1] == "touch /x\n"
+    assert sources.script_of(chunk_with("cmd.script", source="salt://run.sh", template="jinja")) == ("", "")
+    assert sources.script_of(chunk_with("cmd.script", name="ls -l")) == ("", "")
+    assert sources.script_of(chunk_with("cmd.script", source="salt://gone")) == ("", "")
